@@ -6,7 +6,7 @@ import { printTable } from "./table";
 const RUNS = 15;
 const root = path.join(__dirname, "..");
 
-/** In a process of its own: milliseconds to load the SDK, and then this package. */
+/** Starts a process that loads the SDK and then this package, and returns the milliseconds of each. */
 function loadOnce(): { sdk: number; own: number } {
   const script = `
     const a = performance.now(); require("@pulumi/pulumi");
@@ -16,7 +16,7 @@ function loadOnce(): { sdk: number; own: number } {
   return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
 }
 
-/** What importing the package adds to a program that has loaded `@pulumi/pulumi`. Goal: at most 20 ms. */
+/** Measures how much time the import of the package adds after `@pulumi/pulumi`. Goal: at most 20 ms. */
 export function importCost(): void {
   const runs = Array.from({ length: RUNS }, loadOnce);
   const sdk = median(runs.map((run) => run.sdk));
@@ -27,7 +27,7 @@ export function importCost(): void {
     [
       ["@pulumi/pulumi alone", `${sdk.toFixed(0)} ms`, ""],
       ["the package after it", `${own.toFixed(1)} ms`, "≤ 20 ms"],
-      ["ratio of both to the first", ((sdk + own) / sdk).toFixed(3), ""],
+      ["ratio of both to the SDK alone", ((sdk + own) / sdk).toFixed(3), ""],
     ],
   );
 }

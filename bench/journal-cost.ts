@@ -8,7 +8,10 @@ import { printTable } from "./table";
 const CREATIONS = 200;
 const AT_ONCE = 50;
 
-/** What the journal adds to a creation: begun, told of the operation and the object, removed. Goal: at most 5 ms. */
+/**
+ * Measures the time that the journal adds to a creation: begin, record the operation and the id, remove. Goal: at most
+ * 5 ms.
+ */
 export async function journalCost(): Promise<void> {
   const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-journal-"));
   const warn = (message: string): never => {

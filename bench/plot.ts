@@ -4,9 +4,9 @@ import type { TopLevelSpec } from "vega-lite";
 export interface Point {
   readonly x: number;
   readonly y: number;
-  /** Title of the panel it belongs to, where the plot has several. */
+  /** Title of the point's panel, if the plot has several. */
   readonly panel?: string | undefined;
-  /** Words beside it. */
+  /** Text beside the point. */
   readonly label?: string | undefined;
 }
 
@@ -23,23 +23,23 @@ export interface Axis {
 export interface Plot {
   readonly x: Axis;
   readonly y: Axis;
-  /** In the order of the legend; the first is drawn on top of the others. */
+  /** In the order of the legend. The first series is drawn on top of the others. */
   readonly series: readonly Series[];
-  /** Whether the points of a series are joined. */
+  /** Whether lines connect the points of a series. */
   readonly joined: boolean;
-  /** Panels beside each other. @default 1 */
+  /** Number of panels beside each other. @default 1 */
   readonly columns?: number;
 }
 
 type Layers = Pick<Extract<TopLevelSpec, { layer: unknown }>, "encoding" | "layer">;
 
-/** Told apart also by those who see red and green alike (Okabe and Ito). */
+/** A palette that is safe for color-blind readers (Okabe and Ito). */
 const COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#7f7f7f", "#e69f00", "#000000"];
 const MARKS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "stroke", "wedge"];
 
-/** Draws points, or lines, as an SVG on white, so that it can be read on dark pages as well. */
+/** Draws points or lines as an SVG on white, which is also readable on dark pages. */
 export async function drawPlot(file: string, plot: Plot): Promise<void> {
-  // Both are modules that can't be required, and only whoever draws has to load them.
+  // Both are ES modules, and only plots need them.
   const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
   const view = new vega.View(vega.parse(compile(specOf(plot)).spec), { renderer: "none" });
   const svg = await view.toSVG();
@@ -108,7 +108,7 @@ function specOf({ x, y, series, joined, columns }: Plot): TopLevelSpec {
   };
 }
 
-/** On a logarithmic axis: marks at its ends shall not be cut. */
+/** Extends a logarithmic axis, so that marks at its ends aren't cut off. */
 function roomAround(values: readonly number[]): [number, number] {
   return [Math.min(...values) / 1.6, Math.max(...values) * 1.6];
 }

@@ -14,7 +14,7 @@ const program = `
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** What an instance with every argument takes in the state, on each engine at hand. Goals: 100 bytes and 1.5 kB. */
+/** Measures the size of an instance with every argument in the state, on each available engine. Goals: 100 bytes and 1.5 kB. */
 export async function stateSize(): Promise<void> {
   for (const engine of await engines()) {
     await withStack(engine, { program }, async ({ stack }) => {
@@ -22,7 +22,7 @@ export async function stateSize(): Promise<void> {
       if (!made.ok) throw new Error(made.output);
       const { inputs, outputs } = stateOf(await stack.deployment(), "web");
       printTable(
-        `an instance in the state (${engine.name}, secrets in clear)`,
+        `an instance in the state (${engine.name}, secrets in plaintext)`,
         ["", "figure", "goal"],
         [
           ["__provider", `${bytes(inClear(inputs?.__provider))} B`, "≤ 100 B"],

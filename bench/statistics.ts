@@ -1,11 +1,11 @@
-/** The smallest, the middle and the largest of some figures. */
+/** The minimum, median and maximum of some values. */
 export interface Spread {
   readonly min: number;
   readonly median: number;
   readonly max: number;
 }
 
-/** @throws RangeError of none */
+/** @throws RangeError if there are no values */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   return {
@@ -15,22 +15,22 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
-/** @throws RangeError of none */
+/** @throws RangeError if there are no values */
 export function median(values: readonly number[]): number {
   return spreadOf(values).median;
 }
 
-/** @throws RangeError of none */
+/** @throws RangeError if there are no values */
 export function mean(values: readonly number[]): number {
-  if (values.length === 0) throw new RangeError("there is no mean of no values");
+  if (values.length === 0) throw new RangeError("there are no values");
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /**
- * The value that the given share of all values does not exceed.
+ * Returns the smallest value that at least the given share of the values doesn't exceed.
  *
  * @param share from 0 to 1
- * @throws RangeError of none
+ * @throws RangeError if there are no values
  */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -43,7 +43,7 @@ function at(sorted: readonly number[], index: number): number {
   return value;
 }
 
-/** As tables show it: `12 (11–15)`, the median and in brackets the smallest and the largest; one figure alone of one run. */
+/** Formats values for tables: `12 (11–15)`, the median with the minimum and maximum. A single value stands alone. */
 export function spreadText(values: readonly number[], digits = 0): string {
   const { min, median, max } = spreadOf(values);
   const [low, middle, high] = [min, median, max].map((value) => value.toFixed(digits));

@@ -1,12 +1,12 @@
-/** One row of a table, a text for each column. */
+/** One row of a table, with a string for each column. */
 export type Row = readonly string[];
 
-/** Figures, with what usually stands beside them. */
+/** Matches numbers with their usual units and signs. */
 const FIGURE = /^[\d.,()–×%<≤+-]*( (ms|s|B|kB|MB))?( \([\d.–]*\))?$/;
 
 /**
- * A table as Markdown has it, aligned, so that it reads well in a terminal and can be taken over into docs as it is. Columns of
- * figures stand to the right.
+ * Formats an aligned Markdown table, which is readable in a terminal and can be copied into the docs. Columns of
+ * numbers are right-aligned.
  */
 export function tableOf(head: Row, rows: readonly Row[]): string {
   const columns = head.map((title, at) => {
@@ -24,7 +24,7 @@ export function tableOf(head: Row, rows: readonly Row[]): string {
   return [line(head), `| ${rule.join(" | ")} |`, ...rows.map(line)].join("\n");
 }
 
-/** Prints a title and {@link tableOf} below it. */
+/** Prints a title, followed by {@link tableOf}. */
 export function printTable(title: string, head: Row, rows: readonly Row[]): void {
   console.log(`\n${title}\n\n${tableOf(head, rows)}`);
 }

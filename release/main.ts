@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { notesOf } from "./notes";
 
-/** `npm run release:notes -- <tag>`: prints what the changelog says of it, or why it can't be released. */
+/** `npm run release:notes -- <tag>` prints the changelog's section for the tag, or the reason why the tag can't be released. */
 const [tag = ""] = process.argv.slice(2);
 try {
   const manifest = JSON.parse(readFileSync("package.json", "utf8"));

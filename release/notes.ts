@@ -1,25 +1,23 @@
-/** What has to be known of the package that is released. */
+/** The fields of `package.json` that a release needs. */
 export interface Released {
-  /** Of `package.json`. */
+  /** The version in `package.json`. */
   readonly version: string;
-  /** Of `package.json`: npm signs where a package comes from only where it names that. */
+  /** npm signs the provenance of a package only if `package.json` names the repository. */
   readonly repository?: unknown;
 }
 
 /**
- * The section of the changelog about the version of a tag.
+ * Returns the section of the changelog for a tag's version.
  *
- * @throws Error in words, where the tag, the package and the changelog do not go together
+ * @throws Error if the tag, the package and the changelog don't match
  */
 export function notesOf(tag: string, { version, repository }: Released, changelog: string): string {
   if (tag !== `v${version}`)
     throw new Error(`the tag is ${tag}, but package.json has the version ${version}`);
   if (/[-+]/.test(version))
-    throw new Error(`${version} is a version to try out: npm would take it for the newest one`);
+    throw new Error(`${version} is a prerelease, and npm would publish it as the latest version`);
   if (repository === undefined)
-    throw new Error(
-      "package.json names no repository: npm takes no provenance without, and links of the README lead nowhere",
-    );
+    throw new Error("package.json names no repository, which npm's provenance and the README's links need");
   const section = changelog
     .split(/^## /m)
     .slice(1)
@@ -27,8 +25,8 @@ export function notesOf(tag: string, { version, repository }: Released, changelo
     .find(({ heading }) => heading.split(" ", 1)[0] === version);
   if (section === undefined)
     throw new Error(
-      `CHANGELOG.md has no section "## ${version}" (one that begins with "Unreleased" is none)`,
+      `CHANGELOG.md has no section "## ${version}" (one that starts with "Unreleased" doesn't count)`,
     );
-  if (section.body === "") throw new Error(`CHANGELOG.md says nothing of ${version}`);
+  if (section.body === "") throw new Error(`CHANGELOG.md has an empty section for ${version}`);
   return `${section.body}\n`;
 }

@@ -8,12 +8,12 @@ import { VARIANTS, type Variant } from "./variants";
 const LAST = "destroy";
 
 const USAGE = `usage: npm run bench:floor -- [options]
-  --engine pulumi|fake|all   (all there are)
-  --instances N[,N...]       sizes of stacks (1,100,500)
-  --parallel N[,N...]        resource operations at the same time (8: what Pulumi takes by itself on two cores)
-  --operation MS             what the service takes for a creation, and the no-op's create sleeps (2000)
-  --runs N                   of each; stacks of 2,000 and more once only (5)
-  --until COMMAND            the last command of each: ${COMMANDS.join("; ")} (${LAST})
+  --engine pulumi|fake|all   (all available)
+  --instances N[,N...]       instances of each stack (1,100,500)
+  --parallel N[,N...]        concurrent resource operations (8, Pulumi's default on two cores)
+  --operation MS             duration of a creation at the service, and of the no-op's sleep (2000)
+  --runs N                   runs of each stack; stacks of 2,000 or more instances run once (5)
+  --until COMMAND            the last command to run: ${COMMANDS.join("; ")} (${LAST})
   --variants A[,B...]        ${VARIANTS.join(", ")} (all)`;
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 });
 
-/** From this size on one run has to do. */
+/** Stacks of this size and larger run only once. */
 const ONCE = 2000;
 
 async function main(): Promise<number> {
@@ -47,16 +47,16 @@ async function main(): Promise<number> {
       for (const parallel of parallels) {
         const size = { instances, parallel, operationMs, until };
         const lives: Life[] = [];
-        // In turn, so that a machine that gets slower is unfair to nobody.
+        // Alternate the variants, so that a change of the machine's speed affects all of them.
         for (let run = 0; run < (instances < ONCE ? runs : 1); run++)
           for (const variant of variants)
             lives.push(await told(variant, size, measure(engine, variant, size)));
         measured.push({ size, lives });
       }
-    const words = `on ${engine.name}, the service takes ${operationMs} ms for a creation`;
+    const words = `on ${engine.name}, ${operationMs} ms per creation`;
     console.log(`\n## Seconds ${words}\n\n${secondsTable(measured)}`);
-    console.log(`\n## Requests of ours\n\n${requestsTable(measured)}`);
-    console.log(`\n## State, bytes for each instance\n\n${stateTable(measured)}`);
+    console.log(`\n## Requests of this package\n\n${requestsTable(measured)}`);
+    console.log(`\n## State in bytes per instance\n\n${stateTable(measured)}`);
   }
   return 0;
 }

@@ -6,11 +6,11 @@ import type { Counts } from "../service/messages";
 import { type Service, startService } from "../service/service";
 import { programOf, type Variant } from "./variants";
 
-/** What is timed of each stack, in this order. */
+/** The timed commands of each stack, in this order. */
 export const COMMANDS = ["up", "up, unchanged", "preview", "refresh", "destroy"] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** What is run for each, and the step that every instance has to show. */
+/** The command for each name, and the step that every instance must report. */
 const RUNS: Readonly<Record<CommandName, { command: Command; step: string }>> = {
   up: { command: "up", step: "create" },
   "up, unchanged": { command: "up", step: "same" },
@@ -19,7 +19,7 @@ const RUNS: Readonly<Record<CommandName, { command: Command; step: string }>> = 
   destroy: { command: "destroy", step: "delete" },
 };
 
-/** The commands from the first to `last`. */
+/** Returns the commands from the first one to `last`. */
 export function commandsUntil(last: CommandName): readonly CommandName[] {
   return COMMANDS.slice(0, COMMANDS.indexOf(last) + 1);
 }
@@ -28,27 +28,27 @@ export interface Size {
   readonly instances: number;
   /** `--parallel`. */
   readonly parallel: number;
-  /** How long the service takes for a creation, in milliseconds; the no-op resource sleeps as long. */
+  /** The duration of a creation at the service, in milliseconds. The no-op resource sleeps for the same time. */
   readonly operationMs: number;
-  /** The last command that is run and timed. */
+  /** The last command to run. */
   readonly until: CommandName;
 }
 
-/** One stack from its first `up` to its end. */
+/** The measurements of one stack, from its first `up` to `destroy`. */
 export interface Life {
   readonly variant: Variant;
   /** Seconds. */
   readonly seconds: Readonly<Partial<Record<CommandName, number>>>;
-  /** What the service was asked by each command. */
+  /** The requests of each command. */
   readonly requests: Readonly<Partial<Record<CommandName, Counts>>>;
-  /** Bytes of the whole state, for each instance. */
+  /** Size of the whole state in bytes, divided by the number of instances. */
   readonly stateBytes: number;
 }
 
-/** @throws Error where a command fails, or leaves other resources than it should */
+/** @throws Error if a command fails, or leaves unexpected resources */
 export async function measure(engine: Engine, variant: Variant, size: Size): Promise<Life> {
   const folder = programFolder(programOf(variant, size.instances), { name: "bench", prelude: "" });
-  // As a user's project would have it, who writes a provider in the usual way.
+  // A provider written the usual way needs these packages in the user's project.
   linkPackages(folder.dir, ["undici", "uuid"]);
   const service = await startService({ behaviour: { operationMs: size.operationMs } });
   try {
@@ -82,7 +82,7 @@ async function lifeOf(stack: Stack, service: Service, variant: Variant, size: Si
     const { ok, output, changes } = await stack.run(command, { parallel: size.parallel });
     seconds[name] = (performance.now() - start) / 1000;
     requests[name] = minus(await service.counts(), before);
-    // The project is one of them, and the stack itself another.
+    // The counts also include the project, and the stack itself.
     if (!ok || (changes[step] ?? 0) < size.instances)
       throw new Error(`${name} of ${variant}: ${JSON.stringify(changes)}\n${output}`);
     if (name === "up")

@@ -9,7 +9,7 @@ interface Measured {
   readonly lives: readonly Life[];
 }
 
-/** Each command of each stack: median (smallest–largest), and how many times the floor that is. */
+/** Formats the seconds of each command: median (minimum–maximum), and the ratio to the floor. */
 export function secondsTable(measured: readonly Measured[]): string {
   const head = ["instances", "--parallel", "command", "no-op", "usual", "× no-op", "ours", "× no-op"];
   const rows = measured.flatMap(({ size, lives }) =>
@@ -27,7 +27,7 @@ export function secondsTable(measured: readonly Measured[]): string {
   return tableOf(head, rows);
 }
 
-/** What the service was asked, in the first run of ours. */
+/** Formats the requests of each command, in the first run with this package. */
 export function requestsTable(measured: readonly Measured[]): string {
   const rows = measured.flatMap(({ size, lives }) => {
     const ours = lives.find(({ variant }) => variant === "ours");
@@ -44,7 +44,7 @@ export function requestsTable(measured: readonly Measured[]): string {
   return tableOf(["instances", "--parallel", "command", "requests"], rows);
 }
 
-/** Bytes of the exported state, divided by the instances. */
+/** Formats the size of the exported state in bytes, divided by the number of instances. */
 export function stateTable(measured: readonly Measured[]): string {
   const rows = measured.map(({ size, lives }) => {
     const bytes = VARIANTS.map((variant) => lives.find((life) => life.variant === variant)?.stateBytes);

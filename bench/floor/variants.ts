@@ -1,10 +1,10 @@
 import path from "node:path";
 
-/** Who makes the resources of a stack. */
+/** The implementations of the resources. */
 export const VARIANTS = ["no-op", "usual", "ours"] as const;
 export type Variant = (typeof VARIANTS)[number];
 
-/** The program, the same for all but for where the classes come from: a project and its instances, each with every argument. */
+/** Returns the program: a project and its instances, with every argument. Only the import of the classes differs. */
 export function programOf(variant: Variant, instances: number): string {
   const library =
     variant === "ours" ? "pulumi-cloudinfra" : path.join(__dirname, "programs", `${variant}.js`);

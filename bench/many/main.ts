@@ -5,10 +5,10 @@ import { fairnessTable, histogram, requestsTable } from "./report";
 import { scenesOf } from "./scenes";
 
 const USAGE = `usage: npm run bench:many -- [options]
-  --creations N     at the same time, in one process (1000)
-  --seconds A,B     how long an operation takes, at least and at most (20,30)
-  --limit N         requests a second, where they are limited (100)
-  --seed N          of these times (1)`;
+  --creations N     concurrent creations in one process (1000)
+  --seconds A,B     minimum and maximum duration of an operation (20,30)
+  --limit N         requests per second in the limited cases (100)
+  --seed N          seed for the durations (1)`;
 
 const { values } = parseArgs({
   options: {
@@ -30,10 +30,12 @@ async function main(): Promise<number> {
     console.error(`${scene.name} …`);
     all.push(await measure(scene, many));
   }
-  console.log(`\n## ${creations} creations at once, each of ${from} to ${to} s\n`);
+  console.log(`\n## ${creations} concurrent creations of ${from} to ${to} s\n`);
   console.log(requestsTable(all, many));
-  console.log(`\n## How late each was seen done, and the heap after collections\n\n${fairnessTable(all)}`);
-  console.log("\n## Requests of each second\n");
+  console.log(
+    `\n## Delay until completion was detected, and heap after garbage collection\n\n${fairnessTable(all)}`,
+  );
+  console.log("\n## Requests per second\n");
   for (const measured of all) console.log(`${histogram(measured)}\n`);
   const failures = all.flatMap(({ failures }) => failures);
   for (const failure of failures.slice(0, 3)) console.error(`FAILED: ${failure}`);

@@ -8,7 +8,7 @@ import type { Scene } from "./scenes";
 
 export interface Many {
   readonly creations: number;
-  /** How long an operation takes, in milliseconds: at least, and at most. */
+  /** Minimum and maximum duration of an operation, in milliseconds. */
   readonly durations: readonly [number, number];
   readonly seed: number;
 }
@@ -18,13 +18,13 @@ export interface Measured {
   readonly report: Report;
   readonly failures: readonly string[];
   readonly seconds: number;
-  /** Bytes of heap after a collection: before, at moments while all wait, and afterwards. */
+  /** Heap in bytes after garbage collection: before the creations, while all of them wait, and afterwards. */
   readonly heap: { readonly before: number; readonly during: readonly number[]; readonly after: number };
 }
 
 const SAMPLE_MS = 5_000;
 
-/** Creates so many instances at the same time in this process. */
+/** Creates many instances concurrently in this process. */
 export async function measure(scene: Scene, { creations, durations, seed }: Many): Promise<Measured> {
   const [from, to] = durations;
   const service = await startService({

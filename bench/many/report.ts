@@ -3,10 +3,20 @@ import { mean, quantile } from "../statistics";
 import { tableOf } from "../table";
 import type { Many, Measured } from "./measure";
 
-/** How often the service was asked. */
+/** Formats the number of requests. */
 export function requestsTable(measured: readonly Measured[], { creations }: Many): string {
   return tableOf(
-    ["limit", "created", "seconds", "requests", "each", "a second", "at most", "answered 429", "connections"],
+    [
+      "limit",
+      "created",
+      "seconds",
+      "requests",
+      "per creation",
+      "mean per s",
+      "max. per s",
+      "429 replies",
+      "connections",
+    ],
     measured.map(({ scene, report, failures, seconds }) => {
       const requests = report.perSecond.reduce((sum, count) => sum + count, 0);
       return [
@@ -24,12 +34,12 @@ export function requestsTable(measured: readonly Measured[], { creations }: Many
   );
 }
 
-/** How late each operation was seen done, and the heap. */
+/** Formats the delays until completion was detected, and the heap. */
 export function fairnessTable(measured: readonly Measured[]): string {
   return tableOf(
     [
-      ...["limit", "seen late by: median", "95 of 100", "all"],
-      ...["heap before", "waiting: least", "waiting: most", "after"],
+      ...["limit", "delay: median", "95%", "max."],
+      ...["heap before", "waiting: min.", "waiting: max.", "after"],
     ],
     measured.map(({ scene, report: { overshootMs }, heap: { before, during, after } }) => {
       const late = [0.5, 0.95, 1].map((share) => `${(quantile(overshootMs, share) / 1_000).toFixed(2)} s`);
@@ -41,7 +51,7 @@ export function fairnessTable(measured: readonly Measured[]): string {
 
 const BARS = " ▁▂▃▄▅▆▇█";
 
-/** A bar for each second: how many requests it had, of as many as the fullest. */
+/** Draws a bar for each second. Its height is the number of requests, relative to the busiest second. */
 export function histogram({ scene, report: { perSecond } }: Measured): string {
   const most = Math.max(...perSecond);
   const bars = perSecond.map((count) => BARS[Math.ceil((count / most) * (BARS.length - 1))]);

@@ -1,6 +1,6 @@
 import type { ServiceOptions } from "../service/messages";
 
-/** Limits under which many creations are made. */
+/** A rate limit for the creations. */
 export interface Scene {
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -10,13 +10,13 @@ export interface Scene {
 export function scenesOf(perSecond: number): Scene[] {
   const limit = { perSecond };
   return [
-    { name: "no limit", settings: {} },
-    { name: `ours: ${perSecond} a second`, settings: { maxRequestsPerSecond: String(perSecond) } },
+    { name: "none", settings: {} },
+    { name: `maxRequestsPerSecond: ${perSecond}`, settings: { maxRequestsPerSecond: String(perSecond) } },
     {
-      name: `the service's: ${perSecond} a second, with Retry-After`,
+      name: `service: ${perSecond} per s, with Retry-After`,
       settings: {},
       limit: { ...limit, retryAfter: 1 },
     },
-    { name: `the service's: ${perSecond} a second`, settings: {}, limit },
+    { name: `service: ${perSecond} per s, without it`, settings: {}, limit },
   ];
 }

@@ -1,4 +1,4 @@
-/** Works through all, so many at a time, in their order: as the engine does with `--parallel`. */
+/** Processes the items in order, up to `width` at a time, as the engine does with `--parallel`. */
 export async function atOnce<T, Done>(
   items: readonly T[],
   width: number,

@@ -1,4 +1,4 @@
-/** Bytes in use after everything that can be is collected. */
+/** Returns the memory in use after a garbage collection, in bytes. */
 export function memoryNow(): { readonly heap: number; readonly rss: number } {
   if (globalThis.gc === undefined) throw new Error("run node with --expose-gc");
   globalThis.gc();

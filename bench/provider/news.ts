@@ -4,7 +4,7 @@ import { instanceNews } from "../../test/provider/samples";
 
 const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance";
 
-/** What a program says of one of many instances, at each run with a fresh key. */
+/** Returns the inputs of one instance as a program registers them, with a fresh key for each run. */
 export function newsOf(at: number, project: string, more: Properties = {}): Properties {
   const resource = `web${at}`;
   return instanceNews({

@@ -11,11 +11,11 @@ interface Opened {
   readonly journalDir: string;
   readonly instances: HostProvider;
   readonly projects: HostProvider;
-  /** Removes its journal. */
+  /** Removes the journal of the provider. */
   close(): void;
 }
 
-/** A new process of the provider as the engine would start it, in this one; more settings without their namespace. */
+/** Opens a provider in this process, as the engine starts it in its own. Further settings have no namespace. */
 export async function openProvider(
   { endpoint, token }: Service,
   settings: Readonly<Record<string, string>> = {},

@@ -6,10 +6,10 @@ import { type Case, casesOf } from "./cases";
 import { type Measured, measure, openProject } from "./measure";
 
 const USAGE = `usage: npm run bench:refresh -- [options]
-  --parallel N[,N...]   reads that the engine keeps in flight (8,16,64)
-  --most N              leaves stacks with more instances out (2000)
-  --runs N              of each; the order of the reads is another in each (5)
-  --seed N              of that order (1)`;
+  --parallel N[,N...]   concurrent reads (8,16,64)
+  --most N              omits stacks with more instances (2000)
+  --runs N              runs of each case, each with another order of the reads (5)
+  --seed N              seed for that order (1)`;
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ async function main(): Promise<number> {
   const cases = casesOf(parallels, most);
   const rows: Row[] = [];
   for (const held of new Set(cases.map((one) => one.held))) {
-    console.error(`a project that holds ${held} …`);
+    console.error(`project with ${held} instances …`);
     const project = await openProject(held);
     try {
       for (const one of cases.filter((other) => other.held === held)) {

@@ -13,19 +13,19 @@ export interface Measured {
   readonly seconds: number;
 }
 
-/** The state that a creation has left. */
+/** The state after a creation. */
 interface Saved {
   readonly id: string;
   readonly state: Properties;
 }
 
-/** A service with a project that holds so many, and states of them. */
+/** A service with a project, and the states of its instances. */
 export interface Project {
   readonly service: Service;
   readonly saved: readonly Saved[];
 }
 
-/** @param held how many instances the project holds */
+/** @param held the number of instances in the project */
 export async function openProject(held: number): Promise<Project> {
   const service = await startService({ behaviour: {}, instances: held });
   const { project, instances, endpoint } = service;
@@ -38,13 +38,13 @@ export async function openProject(held: number): Promise<Project> {
 }
 
 /**
- * Reads in a new process of the provider.
+ * Reads the instances in a new provider process.
  *
- * @throws Error where something is not found, or found otherwise than the state has it
+ * @throws Error if a read doesn't find the expected object
  */
 export async function measure({ service, saved }: Project, one: Case, seed: number): Promise<Measured> {
   const mixed = new Random(seed).shuffled(saved);
-  const chosen = (one.order === "mixed" ? mixed : saved).slice(0, one.reads);
+  const chosen = (one.order === "random" ? mixed : saved).slice(0, one.reads);
   const provider = await openProvider(service);
   const before = await service.counts();
   const start = performance.now();
@@ -52,7 +52,7 @@ export async function measure({ service, saved }: Project, one: Case, seed: numb
     const answers = await atOnce(chosen, one.parallel, ({ id, state }) => provider.instances.read(id, state));
     const seconds = (performance.now() - start) / 1_000;
     const wrong = answers.find((answer, at) => answer.id !== chosen[at]?.id);
-    if (wrong !== undefined) throw new Error(`a read found ${JSON.stringify(wrong)}`);
+    if (wrong !== undefined) throw new Error(`unexpected result of a read: ${JSON.stringify(wrong)}`);
     const after = await service.counts();
     const more = (kind: keyof Counts): number => (after[kind] ?? 0) - (before[kind] ?? 0);
     return { lists: more("LIST instances"), gets: more("GET instances"), seconds };

@@ -5,15 +5,15 @@ import type { Counts } from "../service/messages";
 import { type Service, startService } from "../service/service";
 import { type Row, STEPS, type StepName } from "./steps";
 
-/** What one command took, of one instance. */
+/** The cost of one command, per instance. */
 export interface Cost {
   readonly step: StepName;
-  /** Milliseconds of this process's CPU time. */
+  /** CPU time of this process, in milliseconds. */
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Bytes of heap that it keeps while the provider lives. */
+  /** Heap in bytes that the instance keeps while the provider runs. */
   readonly heap: number;
-  /** Bytes that this whole process took at most so far. */
+  /** The largest memory size of the whole process so far, in bytes. */
   readonly peak: number;
   /** Requests, by kind. */
   readonly requests: Counts;
@@ -21,11 +21,14 @@ export interface Cost {
 
 export interface LifeOptions {
   readonly instances: number;
-  /** Calls that the engine keeps in flight. */
+  /** Concurrent calls. */
   readonly parallel: number;
 }
 
-/** A stack from its first `up` to its end. Its only argument: its options as JSON; it sends what each command took. */
+/**
+ * Runs a stack from its first `up` to `destroy`. The only argument is the options as JSON. Sends the cost of each
+ * command to the parent.
+ */
 async function main(): Promise<void> {
   const options: LifeOptions = JSON.parse(process.argv[2] ?? "{}");
   const service = await startService({ behaviour: { operationMs: 0 } });

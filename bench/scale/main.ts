@@ -6,9 +6,9 @@ import type { Cost, LifeOptions } from "./life";
 import { costsTable, type Measured, peaksTable, ratiosTable, requestsTable } from "./report";
 
 const USAGE = `usage: npm run bench:scale -- [options]
-  --instances N[,N...]   sizes; the first one is what the others are compared with (500,1000,2000,5000)
-  --parallel N           calls that the engine keeps in flight (16)
-  --runs N               of each; of 2,000 and more once only (5)`;
+  --instances N[,N...]   sizes; the ratios are relative to the first one (500,1000,2000,5000)
+  --parallel N           concurrent calls (16)
+  --runs N               runs of each size; sizes of 2,000 or more run once (5)`;
 
 const { values } = parseArgs({
   options: {
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 
-/** From this size on one run has to do. */
+/** Sizes from this one on run only once. */
 const ONCE = 2_000;
 
 async function main(): Promise<number> {
@@ -34,14 +34,14 @@ async function main(): Promise<number> {
     }
     measured.push({ instances, costs });
   }
-  console.log(`\n## One instance, ${parallel} calls at a time\n\n${costsTable(measured)}`);
+  console.log(`\n## Cost per instance, ${parallel} concurrent calls\n\n${costsTable(measured)}`);
   console.log(`\n## Against ${sizes[0]} instances\n\n${ratiosTable(measured)}`);
-  console.log(`\n## The whole process\n\n${peaksTable(measured)}`);
-  console.log(`\n## Requests for each instance\n\n${requestsTable(measured)}`);
+  console.log(`\n## Memory of the whole process\n\n${peaksTable(measured)}`);
+  console.log(`\n## Requests per instance\n\n${requestsTable(measured)}`);
   return 0;
 }
 
-/** In a process of its own, so that no size profits from the one before. @throws Error where it fails */
+/** Runs in a separate process, so that no size benefits from an earlier one. @throws Error if the process fails */
 async function life(options: LifeOptions): Promise<Cost[]> {
   const child = fork(path.join(__dirname, "life.ts"), [JSON.stringify(options)], {
     execArgv: ["--expose-gc", "--import", "tsx"],

@@ -4,7 +4,7 @@ import { type Row, tableOf } from "../table";
 import type { Cost } from "./life";
 import type { StepName } from "./steps";
 
-/** What the lives of stacks of one size took. */
+/** The costs of stacks of one size. */
 export interface Measured {
   readonly instances: number;
   readonly costs: readonly Cost[];
@@ -20,7 +20,7 @@ function stepsOf(measured: readonly Measured[]): StepName[] {
   return [...new Set(measured.flatMap(({ costs }) => costs.map(({ step }) => step)))];
 }
 
-/** Each command's figures, by size. */
+/** Formats the figures of each command, by size. */
 export function costsTable(measured: readonly Measured[]): string {
   const rows = stepsOf(measured).flatMap((step) =>
     FIGURES.map(
@@ -36,7 +36,7 @@ export function costsTable(measured: readonly Measured[]): string {
   return tableOf(["command", "", ...measured.map(({ instances }) => `${instances}`)], rows);
 }
 
-/** The figures of one whole life, and of each command, as multiples of those of the first size. */
+/** Formats the figures of all commands together, and of each one, as multiples of those of the first size. */
 export function ratiosTable(measured: readonly Measured[]): string {
   const [first] = measured;
   const ratios = (of: (measured: Measured) => number): string[] =>
@@ -44,19 +44,19 @@ export function ratiosTable(measured: readonly Measured[]): string {
   const of = (figure: (cost: Cost) => number, steps: readonly StepName[]) => (one: Measured) =>
     steps.reduce((sum, step) => sum + median(one.costs.filter((cost) => cost.step === step).map(figure)), 0);
   const all = stepsOf(measured);
-  const rows = [["all together", all] as const, ...all.map((step) => [step, [step]] as const)].flatMap(
+  const rows = [["all commands", all] as const, ...all.map((step) => [step, [step]] as const)].flatMap(
     ([words, steps]) =>
       FIGURES.map((figure): Row => [words, figure.name.split(",")[0] ?? "", ...ratios(of(figure.of, steps))]),
   );
   return tableOf(["command", "", ...measured.map(({ instances }) => `${instances}`)], rows);
 }
 
-/** What the process of a whole life took at most: Node, what it has loaded, and the stack. */
+/** Formats the largest memory size of each process: Node, the loaded code, and the stack. */
 export function peaksTable(measured: readonly Measured[]): string {
   const peaks = measured.map(({ costs }) => Math.max(...costs.map(({ peak }) => peak)));
   const [first = 0] = peaks;
   return tableOf(
-    ["instances", "at most", "more than the first, for each instance more"],
+    ["instances", "max. memory", "increase per additional instance"],
     measured.map(({ instances }, at): Row => {
       const more = instances - (measured[0]?.instances ?? 0);
       const each = more === 0 ? "" : `${(((peaks[at] ?? 0) - first) / more / 1_024).toFixed(1)} kB`;
@@ -65,7 +65,7 @@ export function peaksTable(measured: readonly Measured[]): string {
   );
 }
 
-/** How often the service was asked for what. */
+/** Formats the number of requests by kind. */
 export function requestsTable(measured: readonly Measured[]): string {
   const rows = stepsOf(measured).flatMap((step) => {
     const found = measured.map(({ instances, costs }) => {

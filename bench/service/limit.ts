@@ -1,4 +1,4 @@
-/** A bucket that holds what one second allows, and is full at first. */
+/** A token bucket with a capacity of one second's requests. It starts full. */
 export class Limit {
   private tokens: number;
   private filledAt = performance.now();
@@ -7,7 +7,7 @@ export class Limit {
     this.tokens = perSecond;
   }
 
-  /** @returns whether one more may come now */
+  /** @returns whether another request is allowed now */
   take(): boolean {
     const now = performance.now();
     this.tokens = Math.min(this.perSecond, this.tokens + ((now - this.filledAt) / 1_000) * this.perSecond);

@@ -1,13 +1,13 @@
 import type { Behaviour } from "../../src/emulator";
 
-/** What goes through JSON. */
+/** The options of the service's process, which are passed as JSON. */
 export interface ServiceOptions {
   readonly behaviour: Partial<Omit<Behaviour, "spelling" | "operationMs"> & { operationMs: number }>;
-  /** Operations take between so many milliseconds, in place of `operationMs`. */
+  /** Range of operation durations in milliseconds, instead of `operationMs`. */
   readonly durations?: { readonly from: number; readonly to: number; readonly seed: number };
-  /** How many instances the project has from the beginning. @default 0 */
+  /** Number of instances in the project at the start. @default 0 */
   readonly instances?: number;
-  /** From how many requests a second on it answers 429, and with how many seconds of Retry-After, if any. @default any number */
+  /** Requests per second before the service replies with 429, and seconds of Retry-After, if any. @default no limit */
   readonly limit?: { readonly perSecond: number; readonly retryAfter?: number };
 }
 
@@ -16,21 +16,21 @@ export type ToService = "counts" | "report";
 /** Requests by kind, such as `POST instances` and `LIST instances`. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** What the service has seen since it was started. */
+/** The service's measurements since its start. */
 export interface Report {
-  /** Requests of each second from the first one on. */
+  /** Requests in each second since the first request. */
   readonly perSecond: readonly number[];
-  /** How many were answered 429. */
+  /** Number of replies with 429. */
   readonly refused: number;
   readonly connections: number;
-  /** For each operation that was seen done: how long after its end that was, in milliseconds. */
+  /** For each operation, the milliseconds between its end and the poll that detected it. */
   readonly overshootMs: readonly number[];
 }
 
 export interface Started {
   readonly endpoint: string;
   readonly token: string;
-  /** A project, and the ids of its instances. */
+  /** The id of a project, and the ids of its instances. */
   readonly project: string;
   readonly instances: readonly string[];
 }

@@ -6,7 +6,7 @@ import { Watch } from "./watch";
 
 const tell = (message: FromService): void => void process.send?.(message);
 
-/** The emulated service in a process of its own: what it takes is not measured as ours. Its only argument: its options as JSON. */
+/** Runs the emulator in a separate process, so that its cost isn't measured. The only argument is the options as JSON. */
 async function main(): Promise<void> {
   const options: ServiceOptions = JSON.parse(process.argv[2] ?? "{}");
   const { behaviour, durations, limit } = options;

@@ -4,13 +4,13 @@ import path from "node:path";
 import type { Counts, FromService, Report, ServiceOptions, Started, ToService } from "./messages";
 
 export interface Service extends Started {
-  /** Requests since it was started. */
+  /** Returns the number of requests since the start, by kind. */
   counts(): Promise<Counts>;
   report(): Promise<Report>;
   stop(): Promise<void>;
 }
 
-/** Starts the emulator in a process of its own. */
+/** Starts the emulator in a separate process. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const child = fork(path.join(__dirname, "process.ts"), [JSON.stringify(options)], {
     execArgv: ["--import", "tsx"],
@@ -22,7 +22,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     return answer;
   };
   const started = await said();
-  if (!("endpoint" in started)) throw new Error("the service did not say where it is");
+  if (!("endpoint" in started)) throw new Error("the service reported no endpoint");
   return {
     ...started,
     counts: async () => {
@@ -31,7 +31,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
     report: async () => {
       const answer = await ask("report");
-      if (!("report" in answer)) throw new Error("the service did not report");
+      if (!("report" in answer)) throw new Error("the service sent no report");
       return answer.report;
     },
     stop: async () => {

@@ -2,7 +2,7 @@ import diagnostics from "node:diagnostics_channel";
 import type { Emulator, LoggedRequest } from "../../src/emulator";
 import type { Counts, Report } from "./messages";
 
-/** Counts what a service is asked. */
+/** Counts the requests of a service. */
 export class Watch {
   private readonly kinds = new Map<string, number>();
   private readonly perSecond: number[] = [];

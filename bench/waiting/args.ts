@@ -2,11 +2,11 @@ import { parseArgs } from "node:util";
 import { DURATIONS } from "./cells";
 
 export const USAGE = `usage: npm run bench:waiting -- [options]
-  --samples N        operations of each kind and length (200)
-  --seed N           repeats what is drawn (1)
+  --samples N        operations of each kind and duration (200)
+  --seed N           seed for the random numbers (1)
   --durations LIST   seconds, each ± 20 % (${DURATIONS.join(",")})
-  --plot FILE        draws polls against overshoot as SVG
-  --real             against the emulator in real time instead, beside the same in simulated time`;
+  --plot FILE        plots polls against overshoot as SVG
+  --real             compares the simulation with real time, against the emulator`;
 
 export interface Args {
   readonly samples: number;
@@ -16,7 +16,7 @@ export interface Args {
   readonly real: boolean;
 }
 
-/** The command line; undefined where it is none of ours. */
+/** Parses the command line. Returns undefined for a usage error. */
 export function readArgs(args: readonly string[]): Args | undefined {
   try {
     const { values } = parseArgs({

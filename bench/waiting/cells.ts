@@ -1,12 +1,12 @@
 import type { Kind } from "./operation";
 import { type ShapeName, shapes } from "./shapes";
 
-/** Seconds, each ± 20 %. */
+/** Durations in seconds, each ± 20 %. */
 export const DURATIONS: readonly number[] = [2, 10, 45, 120, 600];
 
 const FAILS_WITHIN = 0.3;
 
-/** What operations are like, apart from their length. */
+/** The kinds of operations. Each is combined with every duration. */
 export const kinds: readonly Kind[] = [
   ...(Object.keys(shapes) as ShapeName[]).map((shape) => ({ name: shape, shape })),
   { name: "fails early, linear", shape: "linear", failsWithin: FAILS_WITHIN },

@@ -1,32 +1,32 @@
 import type { Figures } from "./simulate";
 import type { Waiter } from "./waiter";
 
-/** One kind of operation of one length: how each waiter did. */
+/** The results of all waiters for one kind of operation and one duration. */
 export interface Cell {
   readonly kind: string;
   readonly seconds: number;
-  /** Whether polls of it tell progress. */
+  /** Whether the service reports progress. */
   readonly tellsProgress: boolean;
   readonly figures: ReadonlyMap<Waiter, Figures>;
 }
 
-/** Whether one is as good in polls and in mean overshoot, and better in one of them. */
+/** Returns whether one waiter is at least as good in polls and in mean overshoot, and better in one of them. */
 export function dominates(one: Figures, other: Figures): boolean {
   const asGood = one.polls <= other.polls && one.overshootMs <= other.overshootMs;
   return asGood && (one.polls < other.polls || one.overshootMs < other.overshootMs);
 }
 
-/** Whether one is better in both. */
+/** Returns whether one waiter is better in both. */
 export function beats(one: Figures, other: Figures): boolean {
   return one.polls < other.polls && one.overshootMs < other.overshootMs;
 }
 
-/** The cells in which one waiter dominates another. */
+/** Returns the cells in which one waiter dominates another. */
 export function cellsDominated(cells: readonly Cell[], by: Waiter, other: Waiter): Cell[] {
   return cells.filter(({ figures }) => dominates(figuresIn(figures, by), figuresIn(figures, other)));
 }
 
-/** @throws TypeError where the waiter did not take part */
+/** @throws TypeError if the waiter has no figures */
 export function figuresIn(figures: ReadonlyMap<Waiter, Figures>, waiter: Waiter): Figures {
   const found = figures.get(waiter);
   if (found === undefined) throw new TypeError(`there are no figures of ${waiter.name}`);

@@ -3,10 +3,10 @@ import { type Cell, figuresIn } from "./dominance";
 import { shapes } from "./shapes";
 import type { Waiter } from "./waiter";
 
-/** These two are named beside their points: what progress is worth lies between them. */
+/** Labelled points: the distance between these two shows the value of progress reports. */
 const NAMED = ["linear", "absent"];
 
-/** A panel for each duration: polls against overshoot, a point for each way in which progress grows. */
+/** Plots polls against overshoot: a panel for each duration, and a point for each shape of progress. */
 export function drawCells(file: string, cells: readonly Cell[], waiters: readonly Waiter[]): Promise<void> {
   const drawn = cells.filter(({ kind }) => kind in shapes);
   const series = waiters.map((waiter) => {
@@ -15,7 +15,7 @@ export function drawCells(file: string, cells: readonly Cell[], waiters: readonl
       const label = waiter.heeds.includes("progress") && NAMED.includes(kind) ? kind : undefined;
       return { x: polls, y: overshootMs / 1_000, panel: `${seconds} s ± 20 %`, label };
     });
-    // To those who don't heed progress all of them are one.
+    // For waiters that ignore progress, all shapes give the same point.
     const different = new Map(points.map((point) => [`${point.panel}/${point.x}/${point.y}`, point]));
     return { name: waiter.name, points: [...different.values()] };
   });

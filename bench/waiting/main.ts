@@ -12,9 +12,9 @@ async function simulated({ durations, plot, samples, seed }: Args): Promise<void
   const told = cells.filter(({ tellsProgress }) => tellsProgress);
   console.log("Polls · overshoot in seconds, mean (95th percentile)\n");
   console.log(figuresTable(cells, waiters));
-  console.log("\nWhere progress is told\n");
+  console.log("\nWith progress reports\n");
   console.log(dominanceTable(told, waiters));
-  console.log("\nWhere it is not\n");
+  console.log("\nWithout progress reports\n");
   console.log(
     dominanceTable(
       cells.filter((cell) => !told.includes(cell)),
@@ -22,7 +22,7 @@ async function simulated({ durations, plot, samples, seed }: Args): Promise<void
     ),
   );
   const open = openGoals(cells, ours, peers);
-  console.log(`\nThe goal ${open.length === 0 ? "is met in every cell" : "is not met in these cells:"}`);
+  console.log(`\nThe goal ${open.length === 0 ? "is met in every case" : "is not met in these cases:"}`);
   for (const line of open) console.log(`- ${line}`);
   if (plot !== undefined) await drawCells(plot, cells, waiters);
 }

@@ -2,36 +2,36 @@ import { randomFrom } from "./random";
 import { type Progress, type ShapeName, shapes } from "./shapes";
 import type { Look } from "./waiter";
 
-/** What kind of operation a cell of the tables is about. */
+/** The kind of operation in one cell of the tables. */
 export interface Kind {
   readonly name: string;
   readonly shape: ShapeName;
-  /** It fails at a random moment in this first share of its time. */
+  /** The operation fails at a random moment in this first share of its duration. */
   readonly failsWithin?: number;
-  /** Seconds that the service asks for with each poll of an unfinished operation. */
+  /** Retry-After of each poll of an unfinished operation, in seconds. */
   readonly retryAfter?: number;
 }
 
-/** One operation at the service. Times are milliseconds since it began. */
+/** One operation at the service. Times are in milliseconds since its start. */
 export interface PlannedOperation {
   readonly endsAt: number;
   look(at: number): Look;
 }
 
-/** Durations vary by so much in either direction. */
+/** Durations vary by this share in both directions. */
 const SPREAD = 0.2;
-/** Progress is told in thousandths, as by the emulator, and is never whole before the end. */
+/** Progress is reported in thousandths, as by the emulator, and never reaches 100% before the end. */
 const GRAIN = 1_000;
 
-/** How many operations are drawn, and from which random numbers. */
+/** The number of operations, and the seed for their random numbers. */
 export interface Sampling {
   readonly samples: number;
   readonly seed: number;
 }
 
 /**
- * The operation with that number: of the same length in each kind, so that kinds can be compared. Each is drawn from a stratum of its
- * own, so that a few hundred stand for all lengths alike.
+ * Plans the operation with this number. Its duration is the same for each kind, so that kinds can be compared. The
+ * durations are drawn from equal strata, so that a few hundred operations cover the whole range evenly.
  */
 export function planOperation(
   kind: Kind,

@@ -4,7 +4,7 @@ import type { Look, Waiter } from "./waiter";
 
 const DEADLINE_MS = 7_200_000;
 
-/** Our own, on the clock it always has: that one reads the time where the others read it. */
+/** This package's own waiting, on the system clock, which the simulation replaces for all waiters. */
 export const ours: Waiter = {
   name: "pulumi-cloudinfra",
   adaptive: true,

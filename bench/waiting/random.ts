@@ -1,6 +1,6 @@
 import { Random } from "../../test/campaigns/random";
 
-/** Numbers from 0 up to 1, the same ones for the same words (xmur3 makes the seed of them). */
+/** Returns random numbers from 0 (inclusive) to 1 (exclusive). The same words give the same numbers (xmur3 makes the seed). */
 export function randomFrom(...words: readonly (string | number)[]): () => number {
   let state = 0x9e3779b9;
   for (const char of words.join("/")) {

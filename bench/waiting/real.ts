@@ -10,10 +10,10 @@ const KINDS = [
   { name: "linear", shape: "linear" },
   { name: "absent", shape: "absent" },
 ] as const satisfies readonly Kind[];
-/** Operations of each length and kind for each waiter; all of them run at once. */
+/** Operations of each duration and kind for each waiter. All of them run concurrently. */
 const SAMPLES = 20;
 
-/** Waits for the same operations in simulated and in real time, there over HTTP to the emulator, and prints both. */
+/** Waits for the same operations in the simulation and over HTTP against the emulator, and prints both results. */
 export async function compareWithReality(waiters: readonly Waiter[], seed: number): Promise<void> {
   const sampling = { samples: SAMPLES, seed };
   const simulated: Figures[] = [];
@@ -61,7 +61,7 @@ async function measure(
 }
 
 async function waitForReal(emulator: Emulator, waiter: Waiter, durationMs: number): Promise<Outcome> {
-  // One by one: the emulator's switch counts for whatever arrives next.
+  // One at a time, because the emulator's switch applies to the next request.
   const accepted = await inTurn(() => {
     emulator.behaviour.operationMs = durationMs;
     const [project] = emulator.projects.keys();
@@ -98,7 +98,7 @@ async function request(
 ): Promise<Record<string, unknown>> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const reply = await fetch(`${endpoint}${path}`, { ...init, headers });
-  if (!reply.ok) throw new Error(`${path} answered ${reply.status}: ${await reply.text()}`);
+  if (!reply.ok) throw new Error(`${path} returned ${reply.status}: ${await reply.text()}`);
   return (await reply.json()) as Record<string, unknown>;
 }
 

@@ -3,7 +3,7 @@ import { beats, type Cell, cellsDominated, dominates, figuresIn } from "./domina
 import type { Figures } from "./simulate";
 import type { Waiter } from "./waiter";
 
-/** One row a cell: polls and overshoot of each waiter, and who dominates the first of them. */
+/** Formats the polls and overshoot of each waiter, and which waiters dominate the first one. */
 export function figuresTable(cells: readonly Cell[], waiters: readonly Waiter[]): string {
   const [us, ...others] = waiters;
   const rows = cells.map((cell): Row => {
@@ -19,7 +19,7 @@ export function figuresTable(cells: readonly Cell[], waiters: readonly Waiter[])
   return tableOf(["progress", "duration", ...waiters.map(({ name }) => name), "dominated by"], rows);
 }
 
-/** In how many of the cells the waiter of the row dominates the waiter of the column. */
+/** Formats the number of cells in which the row's waiter dominates the column's waiter. */
 export function dominanceTable(cells: readonly Cell[], waiters: readonly Waiter[]): string {
   const rows = waiters.map((by): Row => {
     const counts = waiters.map((other) =>
@@ -30,7 +30,10 @@ export function dominanceTable(cells: readonly Cell[], waiters: readonly Waiter[
   return tableOf([`dominates, of ${cells.length}`, ...waiters.map(({ name }) => name)], rows);
 }
 
-/** What the goal (no peer dominates us where progress is told, and we beat the adaptive ones) leaves open, a line each. */
+/**
+ * Returns the cases that miss the goal: no peer dominates this package if progress is reported, and this package beats
+ * adaptive peers.
+ */
 export function openGoals(cells: readonly Cell[], us: Waiter, peers: readonly Waiter[]): string[] {
   const open: string[] = [];
   for (const { kind, seconds, tellsProgress, figures } of cells) {
@@ -40,7 +43,9 @@ export function openGoals(cells: readonly Cell[], us: Waiter, peers: readonly Wa
       if (tellsProgress && dominates(theirs, own))
         open.push(`${kind}, ${seconds} s: dominated by ${peer.name}`);
       if (kind === "linear" && seconds >= 10 && peer.adaptive && !beats(own, theirs)) {
-        open.push(`${kind}, ${seconds} s: not fewer polls and less overshoot than ${peer.name}`);
+        open.push(
+          `${kind}, ${seconds} s: doesn't have both fewer polls and less overshoot than ${peer.name}`,
+        );
       }
     }
   }

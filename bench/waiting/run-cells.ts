@@ -3,7 +3,7 @@ import type { Kind, Sampling } from "./operation";
 import { type Figures, simulate } from "./simulate";
 import type { Waiter } from "./waiter";
 
-/** Simulates each waiter in each cell. A waiter is asked once only where nothing that it heeds differs. */
+/** Simulates each waiter in each cell. Cells that differ only in what a waiter ignores share one simulation. */
 export async function runCells(
   waiters: readonly Waiter[],
   kinds: readonly Kind[],

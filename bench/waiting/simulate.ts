@@ -4,24 +4,24 @@ import { randomFrom } from "./random";
 import { inVirtualTime } from "./virtual-time";
 import type { Look, Waiter } from "./waiter";
 
-/** How one wait went. */
+/** The result of one wait. */
 export interface Outcome {
   readonly polls: number;
-  /** Milliseconds from the end at the service until the waiter knew. */
+  /** Milliseconds between the operation's end at the service and its detection. */
   readonly overshootMs: number;
 }
 
-/** How the waits of one waiter for one kind of operation went. */
+/** The results of one waiter for one kind of operation. */
 export interface Figures {
   readonly polls: number;
   readonly overshootMs: number;
   readonly overshootP95Ms: number;
 }
 
-/** A poll's way there and back, halves of equal length. The operation began half of it before the 202 arrived. */
+/** The duration of a poll, with equal halves for both directions. The operation starts half of it before the 202 arrives. */
 export const ROUND_TRIP_MS = 100;
 
-/** So many waits for operations of a kind, each in time of its own. */
+/** Simulates the waits for operations of one kind, each in its own virtual time. */
 export async function simulate(
   waiter: Waiter,
   kind: Kind,
@@ -41,7 +41,7 @@ export async function simulate(
   return figuresOf(outcomes);
 }
 
-/** One wait for one operation, in virtual time. */
+/** Simulates one wait for one operation, in virtual time. */
 export function waitFor(waiter: Waiter, operation: PlannedOperation): Promise<Outcome> {
   return inVirtualTime(async () => {
     const beganAt = performance.now() - ROUND_TRIP_MS / 2;
@@ -54,14 +54,15 @@ export function waitFor(waiter: Waiter, operation: PlannedOperation): Promise<Ou
       last = seen;
       return seen;
     };
-    // Only polls carry Retry-After, as in the emulator.
+    // As in the emulator, only polls have Retry-After.
     const accepted = { ...last, retryAfter: undefined };
     const ending = await waiter.wait(accepted, look).then(
       () => "done",
       () => "failed",
     );
     const overshootMs = performance.now() - beganAt - operation.endsAt;
-    if (last.state === "running") throw new Error(`${waiter.name} ended a wait (${ending}) before its time`);
+    if (last.state === "running")
+      throw new Error(`${waiter.name} stopped waiting (${ending}) before the operation ended`);
     return { polls, overshootMs };
   });
 }

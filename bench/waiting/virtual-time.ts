@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { withGlobal } from "@sinonjs/fake-timers";
 
 /**
- * Runs work in time that passes at once: `setTimeout`, `Date` and `performance` are in charge of a fake clock, which moves to the next
- * timer as soon as all that can run without it has run. One work at a time.
+ * Runs work in virtual time. A fake clock replaces `setTimeout`, `Date` and `performance`. It jumps to the next timer
+ * when no other work is left. Only one call may run at a time.
  */
 export async function inVirtualTime<T>(work: () => Promise<T>): Promise<T> {
   const clock = withGlobal(globalThis).install({
@@ -18,7 +18,7 @@ export async function inVirtualTime<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       await settled();
       if (isOver) return await result;
-      if (clock.countTimers() === 0) throw new Error("everybody waits, and nobody for the time");
+      if (clock.countTimers() === 0) throw new Error("the work waits, but not for a timer");
       clock.next();
     }
   } finally {
@@ -26,7 +26,7 @@ export async function inVirtualTime<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Twice: google-gax ends by an immediate of its own. */
+/** Twice, because google-gax ends with a `setImmediate` of its own. */
 async function settled(): Promise<void> {
   await setImmediate();
   await setImmediate();

@@ -1,24 +1,24 @@
-/** What one look at an operation shows, in nobody's own words. */
+/** The result of one poll, in a format that is independent of all waiters. */
 export interface Look {
   readonly state: "running" | "done" | "failed";
-  /** From 0 to 1; undefined where the service does not tell. */
+  /** From 0 to 1, or undefined if the service doesn't report progress. */
   readonly progress?: number | undefined;
-  /** What the reply's Retry-After asks for, in whole seconds. */
+  /** The Retry-After of the reply, in whole seconds. */
   readonly retryAfter?: number | undefined;
 }
 
-/** Somebody's way to wait: the real code, told of the operation in the words it knows. */
+/** A way to wait. Each waiter runs the real code of a library, and converts the operation to the library's format. */
 export interface Waiter {
   readonly name: string;
-  /** Whether it takes longer pauses the longer it has waited, or heeds what the service says. */
+  /** Whether pauses grow with the waiting time, or depend on what the service reports. */
   readonly adaptive: boolean;
-  /** What else than the end makes a difference to it. */
+  /** What affects the waiter, besides the end of the operation. */
   readonly heeds: readonly ("progress" | "Retry-After")[];
   /**
-   * Waits until the operation is over. May reject where it has failed.
+   * Waits until the operation has ended. May reject if the operation failed.
    *
-   * @param accepted what the 202 said
-   * @param look one poll, with all of its round trip
+   * @param accepted the operation in the 202 reply
+   * @param look polls once, including the round trip
    */
   wait(accepted: Look, look: () => Promise<Look>): Promise<unknown>;
 }

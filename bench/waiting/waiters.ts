@@ -5,8 +5,8 @@ import { googleGax } from "./peers/google-gax";
 import { utilWaiter } from "./peers/util-waiter";
 import type { Waiter } from "./waiter";
 
-/** Whom we are measured against. */
+/** The waiters of other projects. */
 export const peers: readonly Waiter[] = [coreLro, utilWaiter, googleGax, everyHalfSecond, everyTenSeconds];
 
-/** Us first, as in the tables. */
+/** All waiters, starting with this package's own. */
 export const waiters: readonly Waiter[] = [ours, ...peers];

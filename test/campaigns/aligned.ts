@@ -1,4 +1,4 @@
-/** Rows with their columns aligned, the first ones to the left, figures to the right. @param words how many columns are words */
+/** Aligns columns: words to the left, numbers to the right. @param words the number of leading columns with words */
 export function aligned(rows: readonly (readonly string[])[], words = 1): string {
   const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   return rows

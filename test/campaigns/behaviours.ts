@@ -2,8 +2,8 @@ import type { Behaviour } from "../../src/emulator";
 import type { Random } from "./random";
 
 /**
- * Replies, ids, lists and lag in which services differ without making anything impossible. Most switches keep their defaults, so that
- * the combinations vary.
+ * Draws replies, ids, lists and lag that vary between services without making anything impossible. Most switches keep
+ * their defaults, so that the combinations vary.
  */
 export function unusualBehaviour(random: Random): Partial<Behaviour> {
   const rarely = <T>(usual: T, ...others: [T, ...T[]]): T =>
@@ -22,7 +22,7 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
     traceIds: rarely<Behaviour["traceIds"]>("fresh", "constant", "zeros", "empty", "missing"),
     problemDetail: rarely<Behaviour["problemDetail"]>("text", "list", "missing", "long"),
     writeReply: rarely("full", "slim"),
-    // A creation whose operation nobody names can't be followed.
+    // Without the operation's id anywhere, nobody can wait for the creation.
     acceptedReply: location === "missing" ? "operation" : rarely("operation", "location", "bare"),
     deleteObject: random.pick([204, 202, 202, 200]),
     softDelete,
@@ -32,11 +32,11 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
     revisionOf: rarely("changes", "shown"),
     absentValues: rarely("omitted", "null"),
     numbersAsText: random.chance(0.2),
-    // Without `items`, the provider takes a reply for that of another service.
+    // Without `items`, the provider rejects the reply as one of another service.
     emptyItems: rarely<Behaviour["emptyItems"]>("list", "null"),
     lastCursor: rarely<Behaviour["lastCursor"]>("null", "absent", "empty"),
     itemsWithout,
-    // What nothing shows can't be kept (README): a GET shows what lists omit.
+    // The provider can't keep what no reply shows (README), so GETs show the fields that lists omit.
     ...(itemsWithout.length > 0 && { getObject: 200 }),
     lagMs: rarely(0, 500, 2_000),
     lagIn: random.pick(["lists", "reads", "both"]),
@@ -57,7 +57,7 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
   };
 }
 
-/** A service that settles in its own way what the specification leaves open, and can do all that a life needs. */
+/** Draws a service that varies wherever the specification allows it, and supports everything that a life needs. */
 export function randomBehaviour(random: Random): Partial<Behaviour> & { operationMs: number } {
   return {
     operationMs: random.integer(100, 1500),
@@ -78,7 +78,7 @@ export function randomBehaviour(random: Random): Partial<Behaviour> & { operatio
   };
 }
 
-/** A service whose operations fail now and then. A failed creation may leave its object behind. */
+/** Draws a service with occasional failed operations. A failed creation may leave its object behind. */
 export function failingBehaviour(random: Random): Partial<Behaviour> {
   return {
     failEvery: random.pick([undefined, undefined, undefined, 4, 9]),

@@ -1,9 +1,9 @@
-/** Options that nobody can use: the command tells its usage. */
+/** Invalid command-line options. The command prints its usage. */
 export class UsageError extends Error {}
 
 /**
- * Runs a command to its end. What it returns becomes the process's code: 0 when all is well, 1 when a promise was broken;
- * 2 where it was called with options that can't be used, or could not be carried out.
+ * Runs a command. It exits with the returned code: 0 for success, or 1 if a promise was broken. It exits with 2 for
+ * invalid options and other errors.
  */
 export function runCommand(usage: string, main: () => Promise<number>): void {
   main().then(
@@ -17,19 +17,19 @@ export function runCommand(usage: string, main: () => Promise<number>): void {
   );
 }
 
-/** @throws UsageError for any other text */
+/** @throws UsageError if the string isn't a whole number */
 export function wholeNumber(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number)) throw new UsageError();
   return number;
 }
 
-/** Tells of each promise that was broken. */
+/** Prints each violation. */
 export function tellBroken(breaches: readonly string[]): void {
   for (const breach of breaches) console.error(`BROKEN: ${breach}`);
 }
 
-/** Tells whether all promises were kept. @returns the command's code */
+/** Prints whether all promises were kept. @returns the exit code */
 export function verdictOf(
   broken: number,
   words: { readonly kept?: string; readonly broken?: string } = {},

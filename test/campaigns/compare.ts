@@ -4,11 +4,11 @@ import type { Deployment, StateResource } from "../harness/engine";
 import { ownStates } from "../harness/state";
 import { type DeclaredResource, NETWORK, type Program } from "./programs";
 
-/** What is not as it was promised. */
+/** A violation of a promise. */
 export interface Finding {
   /**
-   * `orphan`: an object that the state does not know; `duplicate`: one that is there once more; `leak`: a secret where it
-   * must not be; `mismatch`: all else.
+   * `orphan`: an object that the state doesn't record. `duplicate`: a second object of a resource. `leak`: a secret in
+   * the wrong place. `mismatch`: anything else.
    */
   readonly kind: "orphan" | "duplicate" | "leak" | "mismatch";
   readonly words: string;
@@ -16,36 +16,39 @@ export interface Finding {
 
 interface Wanted {
   readonly resource: string;
-  /** The name at the service, or what a generated one may begin with: the resource's names so far. */
+  /**
+   * The given name at the service, or the possible prefixes of a generated one: the current and former names of the
+   * resource.
+   */
   readonly names: readonly string[];
   readonly isNameGiven: boolean;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Arguments whose changes are ignored: the object has what the state says. */
+  /** Arguments that `ignoreChanges` lists. The object has their values from the state. */
   readonly ignored: readonly string[];
 }
 
-/** What somebody else has at the service, under the same account. */
+/** Objects of somebody else in the same account. */
 export interface Others {
-  /** By {@link keyOf}. */
+  /** The objects, by {@link keyOf}. */
   readonly keys: ReadonlySet<string>;
   readonly asTheyWere: string;
 }
 
 type Kind = "project" | "instance";
 
-/** Identifies an object. A project and an instance may have the same id. */
+/** Returns a key for an object. The ids of a project and an instance may be the same. */
 export function keyOf(kind: Kind, id: string): string {
   return `${kind}s/${id}`;
 }
 
-/** What the state records, each by the key of its object. */
+/** Returns the keys of the objects that the state records. */
 export function keysIn(states: readonly StateResource[]): string[] {
   return states.flatMap(({ type, id }) =>
     id === undefined ? [] : keyOf(type.endsWith(":Project") ? "project" : "instance", id),
   );
 }
 
-/** Every object at the service, by its key. */
+/** Returns all objects of the service, by key. */
 export function objectsIn({ projects, instances }: Emulator): Map<string, StoredProject | StoredInstance> {
   return new Map([
     ...[...projects].map(([id, one]) => [keyOf("project", id), one] as const),
@@ -54,8 +57,8 @@ export function objectsIn({ projects, instances }: Emulator): Map<string, Stored
 }
 
 /**
- * Puts something of somebody else's there. (Where nothing else is in the account, a project that is gone can't be told from
- * an account that is another, and a `destroy` that was killed when all was done says so and asks for a person.)
+ * Adds objects of somebody else. In an account without any other objects, the provider can't tell a deleted project
+ * from a wrong account. After a killed `destroy` that had deleted everything, it would ask for a manual check.
  */
 export function addOthers(emulator: Emulator): Others {
   const project = emulator.addProject({ name: "somebody-else" });
@@ -63,7 +66,7 @@ export function addOthers(emulator: Emulator): Others {
   return othersOf(emulator, [keyOf("project", project.id), keyOf("instance", instance.id)]);
 }
 
-/** These objects are somebody else's from now on, as they are. */
+/** Records the current values of these objects as those of somebody else. */
 export function othersOf(emulator: Emulator, all: Iterable<string>): Others {
   const keys = new Set(all);
   return { keys, asTheyWere: describe(emulator, keys) };
@@ -73,7 +76,7 @@ function describe(emulator: Emulator, keys: ReadonlySet<string>): string {
   return JSON.stringify([...objectsIn(emulator)].filter(([key]) => keys.has(key)));
 }
 
-/** Compares service and state with each other, and both with the program: undefined, nothing may be left. */
+/** Compares the service and the state with each other, and both with the program. Without a program, nothing may remain. */
 export function compare(
   emulator: Emulator,
   others: Others,
@@ -93,7 +96,7 @@ export function compare(
     ...unsettled.map(({ id, status }) => mismatch(`instance ${id} is ${status}`)),
     ...(describe(emulator, others.keys) === others.asTheyWere
       ? []
-      : [mismatch("somebody else's objects were changed")]),
+      : [mismatch("objects of somebody else were changed")]),
   ];
 }
 
@@ -144,14 +147,14 @@ function compareKind(
   const declared = new Set(wanted.map(({ resource }) => resource));
   const findings = own
     .filter(({ urn }) => !declared.has(urn.slice(urn.lastIndexOf("::") + 2)))
-    .map(({ urn, id }) => mismatch(`the state has ${urn} (${id}), which nobody wants`));
+    .map(({ urn, id }) => mismatch(`the state has ${urn} (${id}), which the program doesn't declare`));
   for (const one of wanted) findings.push(...compareOne(type, one, objects, own));
   for (const { id, fields } of objects) {
     if (known.has(id)) continue;
     const twin = wanted.find((one) => isName(one, fields.name));
     findings.push({
       kind: twin ? "duplicate" : "orphan",
-      words: `${type} ${id} (${JSON.stringify(fields)}) is unknown to the state${twin ? `, which has another ${twin.resource}` : ""}`,
+      words: `${type} ${id} (${JSON.stringify(fields)}) is missing from the state${twin ? `, which records another ${twin.resource}` : ""}`,
     });
   }
   return findings;
@@ -168,11 +171,15 @@ function compareOne(type: string, one: Wanted, objects: Objects, own: readonly S
     entry.initErrors?.length
   )
     return [
-      mismatch(`the state has ${entries.length} of ${type} ${one.resource}: ${JSON.stringify(entries)}`),
+      mismatch(
+        `the state has ${entries.length} entries for ${type} ${one.resource}: ${JSON.stringify(entries)}`,
+      ),
     ];
   const object = objects.find(({ id }) => id === entry.id);
   if (object === undefined)
-    return [mismatch(`${type} ${one.resource} is ${entry.id} in the state, and not at the service`)];
+    return [
+      mismatch(`${type} ${one.resource} is ${entry.id} in the state, but doesn't exist at the service`),
+    ];
   const { outputs = {} } = entry;
   const wanted = { ...one.fields, ...Object.fromEntries(one.ignored.map((name) => [name, outputs[name]])) };
   const differing = Object.entries(wanted)

@@ -3,13 +3,13 @@ import type { Random } from "./random";
 export interface DeclaredResource {
   /** The resource's name in the program. */
   readonly resource: string;
-  /** Its former names, which it has as aliases. */
+  /** Its former names, for which it has aliases. */
   readonly formerly?: readonly string[];
-  /** The option `version`. Resources of different versions have different provider processes. */
+  /** The option `version`. Each version has its own provider process. */
   readonly version?: string | undefined;
-  /** Whether it has an explicit provider, and so a provider process that only such resources share. */
+  /** Whether it has an explicit provider, and therefore a separate provider process. */
   readonly explicit?: boolean;
-  /** The name at the service, where the program gives one. */
+  /** The given name at the service, if any. */
   readonly name?: string;
 }
 
@@ -22,16 +22,16 @@ export interface DeclaredInstance extends DeclaredResource {
   readonly flavor: string;
   readonly publicIp?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Secrets of the program. */
+  /** Secrets in the program. */
   readonly sshKeys?: readonly string[];
   /** The options `ignoreChanges` and `replaceOnChanges`. */
   readonly ignores?: readonly ("flavor" | "image")[];
   readonly replacesOn?: readonly ("flavor" | "labels")[];
-  /** The option `import`: the id of an instance that exists already. People leave it in. */
+  /** The option `import`: the id of an existing instance. Users leave the option in the program. */
   readonly imports?: string;
 }
 
-/** What a program asks for. */
+/** The resources of a program. */
 export interface Program {
   readonly project: DeclaredProject;
   readonly instances: readonly DeclaredInstance[];
@@ -43,7 +43,7 @@ const IMAGES = ["ubuntu-24.04", "debian-13", "alpine-3"] as const;
 const FLAVORS = ["small", "large", "huge"] as const;
 const REGIONS = ["eu-1", "us-1"] as const;
 
-/** A project and one to three instances. */
+/** Returns a project with one to three instances. */
 export function randomProgram(random: Random): Program {
   const resource = `p${random.integer(0, 9)}`;
   const project = { resource, ...maybeNamed(random, resource), region: random.pick(REGIONS) };
@@ -63,7 +63,7 @@ export function randomInstance(random: Random, resource: string): DeclaredInstan
   };
 }
 
-/** Sometimes, changes of an argument are ignored, or lead to a replacement. */
+/** Sometimes adds `ignoreChanges` or `replaceOnChanges`. */
 export function withOptions(random: Random, instance: DeclaredInstance): DeclaredInstance {
   return {
     ...instance,
@@ -72,7 +72,7 @@ export function withOptions(random: Random, instance: DeclaredInstance): Declare
   };
 }
 
-/** An instance that differs in what can be changed in place. */
+/** Returns an instance with other values for properties that can change in place. */
 export function changedInPlace(random: Random, instance: DeclaredInstance): DeclaredInstance {
   const flavor = other(random, FLAVORS, instance.flavor);
   return random.chance(0.5)
@@ -80,7 +80,7 @@ export function changedInPlace(random: Random, instance: DeclaredInstance): Decl
     : { ...instance, labels: { ...randomLabels(random), changed: String(random.seed()) } };
 }
 
-/** Whether `next` takes back label keys that `program` had. */
+/** Returns whether `next` removes label keys of `program`. */
 export function dropsLabels(program: Program, next: Program): boolean {
   return program.instances.some(({ resource, labels = {} }) => {
     const left = next.instances.find((instance) => instance.resource === resource)?.labels ?? {};
@@ -88,7 +88,7 @@ export function dropsLabels(program: Program, next: Program): boolean {
   });
 }
 
-/** An instance that differs in what can't. */
+/** Returns an instance with another value for a property that requires a replacement. */
 export function changedForReplacement(random: Random, instance: DeclaredInstance): DeclaredInstance {
   return { ...instance, image: other(random, IMAGES, instance.image) };
 }
@@ -107,11 +107,11 @@ function randomLabels(random: Random): Record<string, string> {
 
 function other<T extends string>(random: Random, choices: readonly T[], old: string): T {
   const [first, ...rest] = choices.filter((choice) => choice !== old);
-  if (first === undefined) throw new Error("there is no other choice");
+  if (first === undefined) throw new Error("there is no other value");
   return random.pick([first, ...rest]);
 }
 
-/** Every resource that a program declares. */
+/** Returns every resource that a program declares. */
 export function resourcesOf({ project, instances }: Program): DeclaredResource[] {
   return [project, ...instances];
 }
@@ -126,7 +126,7 @@ class CloudInfra extends pulumi.ProviderResource {
 }
 const explicit = new CloudInfra("explicit");`;
 
-/** The program as a person would write it. */
+/** Returns the program's source code. */
 export function sourceOf({ project, instances }: Program): string {
   const { resource, formerly: _, version: __, explicit: ___, ...args } = project;
   return [

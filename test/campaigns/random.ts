@@ -1,4 +1,4 @@
-/** Draws that follow from a seed, so that a campaign can be repeated (the generator is "mulberry32"). */
+/** Random numbers from a seed, so that a campaign can be repeated (the generator is "mulberry32"). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** 0 ≤ number < 1 */
+  /** Returns a number with 0 ≤ number < 1. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
+  /** Returns a whole number from `from` to `to`, inclusive. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.fraction() * (to - from + 1));
   }
@@ -33,7 +33,7 @@ export class Random {
     return items.flatMap(() => left.splice(this.integer(0, left.length - 1), 1));
   }
 
-  /** A seed for draws of their own. */
+  /** Returns a seed for an independent generator. */
   seed(): number {
     return this.integer(0, 2 ** 32 - 1);
   }

@@ -13,13 +13,13 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-/** Processes may take a moment to end after the one that started them. */
+/** Processes may take a moment to end after the process that started them. */
 async function expectNothingLeft(): Promise<void> {
   await vi.waitFor(() => expect(place.processes()).toEqual([]), { timeout: 10_000 });
   expect(place.leftFiles()).toEqual([]);
 }
 
-describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) => {
+describe.each(ENGINES)("npm start on %s, without a terminal", (engine) => {
   it("runs the quickstart from preview to destroy, prints plain lines, and removes all files and processes", async () => {
     const { code, output } = await place.start("--engine", engine).end;
     expect(code, output).toBe(0);
@@ -44,7 +44,7 @@ describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) =
   });
 
   it.skipIf(engine === "pulumi" && !isAllWithCli)(
-    "with --keep it leaves the service up until Ctrl-C and prints what can be typed elsewhere",
+    "keeps the service running until Ctrl-C with --keep, and prints commands for another terminal",
     async () => {
       const demo = place.start("--keep", "--engine", engine);
       await demo.wrote(engine === "fake" ? "# With `pulumi`" : "pulumi destroy ");
@@ -87,7 +87,7 @@ it("prints its options after a usage error", async () => {
   expect(output).toContain("--keep");
 });
 
-/** Types the printed lines into a shell of another terminal, up to the first that asks the service or the stack. */
+/** Runs the printed commands in a shell, up to the first one that uses the service or the stack. */
 async function typed(output: string): Promise<{ stdout: string }> {
   const lines = output.slice(output.indexOf("another terminal:")).split("\n").slice(1);
   const last = lines.findIndex((line) => line.includes("/instances") || line.startsWith("pulumi preview"));

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-/** A process that would never end by itself, once it runs. */
+/** Starts a process that doesn't end by itself, and waits until it runs. */
 async function endless(environment: Record<string, string>): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1000)"], {
     env: { ...process.env, ...environment },

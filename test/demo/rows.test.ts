@@ -54,7 +54,7 @@ it("redraws one row for each resource in a terminal", () => {
   const clear = "\u001b[0J";
   expect(drawings.slice(0, 4)).toEqual([
     `${clear} + Instance  web              creating\n`,
-    // Cut off before the edge: a row that wraps would take two lines.
+    // Truncated at the edge, because a row that wraps would take two lines.
     `${up(1)}${clear} + Instance  web              creating \n`,
     `${up(1)}${clear} + Instance  web              creating \n ~ Instance  worker           updating \n`,
     "",

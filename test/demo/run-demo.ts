@@ -5,12 +5,12 @@ import path from "node:path";
 import { REPOSITORY } from "../harness/modules";
 
 interface RunningDemo {
-  /** Resolves once the demo has written this; rejects if it ends without. */
+  /** Resolves when the demo has printed this. Rejects if the demo ends first. */
   readonly wrote: (words: string) => Promise<void>;
-  /** Ctrl-C, as it reaches the demo where there is no terminal. */
+  /** Sends Ctrl-C, as it reaches the demo without a terminal. */
   readonly interrupt: () => void;
   readonly end: Promise<DemoEnd>;
-  /** All that it has written so far. */
+  /** Returns the output so far. */
   readonly output: () => string;
 }
 
@@ -19,12 +19,12 @@ interface DemoEnd {
   readonly output: string;
 }
 
-/** A place where a demo runs and from which nothing of it gets out: a home and a temporary folder of its own. */
+/** An isolated environment for demos, with its own home and temporary folder. */
 export interface DemoPlace {
   start(...args: string[]): RunningDemo;
-  /** The processes that were started here and still run: only where the system tells (Linux). */
+  /** Returns the processes that were started here and are still running (only on Linux). */
   processes(): string[];
-  /** What is left, but for the caches of Node and of tools, which serve every program on the machine. */
+  /** Returns the remaining files, except for the caches of Node and of tools. */
   leftFiles(): string[];
   remove(): void;
 }
@@ -34,7 +34,7 @@ export function demoPlace(environment: Readonly<Record<string, string>> = {}): D
   const home = path.join(root, "home");
   const temporary = path.join(root, "tmp");
   for (const folder of [home, temporary]) mkdirSync(folder);
-  // A user's own Pulumi, which the demo must neither use nor touch.
+  // The user's own Pulumi, which the demo must neither use nor change.
   const users = {
     HOME: home,
     PULUMI_HOME: path.join(home, "pulumi"),
@@ -43,12 +43,12 @@ export function demoPlace(environment: Readonly<Record<string, string>> = {}): D
     CLOUDINFRA_ENDPOINT: "http://127.0.0.1:1/",
     CLOUDINFRA_TOKEN: "users-own",
   };
-  // In CI, progress comes by quarters only, and these waits are short.
+  // In CI, the provider reports progress only in quarters, and these waits are short.
   const env = { ...process.env, CI: "", ...users, TMPDIR: temporary, TSX_DISABLE_CACHE: "1", ...environment };
   return {
     start: (...args) => {
       const script = path.join(REPOSITORY, "demo/start.ts");
-      // Not in the repository's folder: the demo must not depend on where it is started.
+      // Outside the repository, because the demo must work from any folder.
       const tsx = require.resolve("tsx");
       return running(
         spawn(process.execPath, ["--import", tsx, script, ...args], {
@@ -106,7 +106,7 @@ function processesWith(mark: string): string[] {
           ? [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")]
           : [];
       } catch {
-        return []; // it has ended, or is somebody else's
+        return []; // it has ended, or belongs to another user
       }
     });
 }

@@ -16,17 +16,17 @@ import { encodeMap, forProvider, type Values } from "./values/values";
 import { addEngineService } from "./wire/engine-service";
 import { serve } from "./wire/serve";
 
-/** The stack that a command is about, as it is now. */
+/** The stack that a command works on. */
 export interface Place {
   readonly options: FakeStackOptions;
   readonly stack: string;
   readonly state: StateFile;
   readonly config: StackConfig;
-  /** What the engine adds to the environment of what it starts. */
+  /** Environment variables that the engine adds for its child processes. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs one command to its end; what goes wrong is part of the result. */
+/** Runs one command to its end. The result reports failures. */
 export async function runCommand(
   { options: settings, stack, state, config, env: engineEnv }: Place,
   command: Command,

@@ -5,7 +5,7 @@ import { Secret, type Values } from "./values/values";
 
 type Entries = Record<string, ConfigValue>;
 
-/** A stack's configuration, kept in a file beside the state. A key without a namespace gets the project's. */
+/** A stack's configuration, kept in a file next to the state. A key without a namespace belongs to the project. */
 export class StackConfig {
   constructor(
     private readonly file: string,
@@ -21,12 +21,12 @@ export class StackConfig {
     this.#write(rest);
   }
 
-  /** Makes this the configuration of a stack that was renamed. */
+  /** Moves this configuration to a renamed stack. */
   moveTo(other: StackConfig): void {
     if (other.file !== this.file && fs.existsSync(this.file)) fs.renameSync(this.file, other.file);
   }
 
-  /** What the program's process reads. */
+  /** Returns the environment variables from which the program reads the configuration. */
   environment(): Record<string, string> {
     const entries = Object.entries(this.#read());
     return {
@@ -37,7 +37,7 @@ export class StackConfig {
     };
   }
 
-  /** The inputs of the default provider, which go into the state. */
+  /** Returns the inputs of the default provider, which the state contains. */
   providerInputs(): Values {
     const entries = Object.entries(this.#read()).sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(

@@ -5,16 +5,16 @@ import { compared } from "./fixtures/comparison";
 import { Player } from "./fixtures/player";
 import type { Recordings } from "./fixtures/recordings";
 
-/** See README.md for what is not reproduced, and why. */
+/** Recordings that can't be reproduced. README.md gives the reasons. */
 const races = new Set(["check fails"]);
 
-/** They take minutes: a third of the first and a sixth of the further ones, and all with `CLOUDINFRA_TEST_RECORDINGS=all`. */
+/** All recordings take minutes. By default, every third of the first file and every sixth of the second run. */
 const isAll = process.env.CLOUDINFRA_TEST_RECORDINGS === "all";
 
 describe.concurrent.each([
   { file: "recordings.json", each: isAll ? 1 : 3 },
   { file: "recordings-more.json", each: isAll ? 1 : 6 },
-])("like the real engine in $file, one in $each", ({ file, each }) => {
+])("the fake engine behaves like the real one in $file, 1 of $each recordings", ({ file, each }) => {
   const recordings: Recordings = JSON.parse(fs.readFileSync(path.join(__dirname, file), "utf8"));
   const played = recordings.scenarios.filter(({ name }, index) => index % each === 0 && !races.has(name));
   for (const { name, steps } of played) {

@@ -3,7 +3,7 @@ import type { Registered } from "./steps/step";
 import type { Values } from "./values/values";
 import type { Goal } from "./wire/goal";
 
-/** Registers a default provider for each version that a resource asks for, one after the other. */
+/** Registers a default provider for each version that resources request, one at a time. */
 export class DefaultProviders {
   readonly #byVersion = new Map<string, WakeUpCall<string>>();
   #last: Promise<unknown> | undefined;
@@ -13,7 +13,7 @@ export class DefaultProviders {
     private readonly inputs: () => Values,
   ) {}
 
-  /** Returns the reference to the default provider of a version; no version is a version of its own. */
+  /** Returns the reference to the default provider of a version. Without a version, there is a separate default provider. */
   reference(version: string): Promise<string> {
     const known = this.#byVersion.get(version);
     if (known) return known.wait();
@@ -27,8 +27,8 @@ export class DefaultProviders {
 }
 
 /**
- * Something that many wait for. Of those the last mostly goes on first in the real engine, as Go wakes it up last:
- * whoever relies on the order in a program finds out here.
+ * A result that many callers wait for. In the real engine, the last caller usually continues first, because Go wakes it
+ * last. This class does the same, so that programs that depend on the order fail in tests, too.
  */
 class WakeUpCall<T> {
   readonly #waiting: PromiseWithResolvers<T>[] = [];

@@ -12,7 +12,7 @@ import { stackType } from "./state/urn";
 import { addMonitorService, type Registrar } from "./wire/monitor";
 import { serve } from "./wire/serve";
 
-/** How long a program may take to end after it was told that the command is over. */
+/** How long the program may take to end after the command has ended. */
 const graceMs = 5_000;
 
 export interface DeploymentOptions {
@@ -20,19 +20,19 @@ export interface DeploymentOptions {
   readonly options: RunOptions;
   readonly config: StackConfig;
   readonly parallel: number;
-  /** Everything about the program's process but where the monitor is. */
+  /** The options of the program's process, except for the monitor's address. */
   readonly program: Omit<ProgramOptions, "monitorAddress">;
 }
 
-/** The order of things in one command. */
+/** Runs one command from start to end. */
 export class Deployment {
   readonly #targets: Targets;
   readonly #replaceTargets: Targets;
   readonly #interrupted = Promise.withResolvers<void>();
   #wasInterrupted = false;
-  /** Something ended the command that has been reported in full. */
+  /** A failure has ended the command, and has been reported. */
   #bailed = false;
-  /** Something was wrong that did not end the command. */
+  /** A failure that doesn't end the command has been reported. */
   #sawError = false;
 
   constructor(
@@ -49,14 +49,14 @@ export class Deployment {
     return this.how.command === "destroy" && this.how.options.excludeProtected === true;
   }
 
-  /** The first Ctrl-C: what is in flight ends by itself, the program at once, nothing more is begun. */
+  /** Handles the first Ctrl-C: running operations finish, the program ends at once, and nothing new starts. */
   interrupt(): void {
     this.#wasInterrupted = true;
     this.run.executor.cancel();
     this.#interrupted.resolve();
   }
 
-  /** Whether it succeeded; what went wrong has been reported. */
+  /** Runs the command, reports failures, and returns whether it succeeded. */
   async execute(): Promise<boolean> {
     try {
       await this.#execute();
@@ -178,7 +178,7 @@ export class Deployment {
     this.#requireTargets(this.#targets, generator.urns);
   }
 
-  /** After a failure an output that is missing may only not have been reached: the old one stays. */
+  /** After a failure, a missing output may only be one that the program hasn't reached. The old one stays. */
   #finishStackOutputs({ stackOutputs, bailed }: Registrations): void {
     const stack = stackOutputs && this.run.executor.entryOf(stackOutputs.urn);
     if (!stackOutputs || !stack) return;
@@ -208,8 +208,8 @@ export class Deployment {
       .join("\n");
     const message =
       `The stack has ${left.length} pending operations from an earlier command that was interrupted:\n${list}\n` +
-      "Nobody knows how they ended. `pulumi refresh` clears them; those of resources that were being created only " +
-      "with `--clear-pending-creates`, or when asked.";
+      "Their outcome is unknown. `pulumi refresh` clears them. It clears those of unfinished creations only " +
+      "with `--clear-pending-creates`, or if you confirm it.";
     this.run.reporter.diagnose({ severity: "warning", message });
   }
 }

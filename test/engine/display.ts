@@ -8,15 +8,15 @@ import { shortDiff } from "./values/short-diff";
 import type { Values } from "./values/values";
 import { verb, verbs } from "./verbs";
 
-/** What nobody is told of: the entry it deals with is not theirs, or another row says it. */
+/** Steps without a line of their own: they clean up an entry, or another line already shows them. */
 const silent: ReadonlySet<string> = new Set(["remove-pending-replace", "read-replacement", "read-discard"]);
 
-/** The lines that a person sees where there is no terminal: one for each event, and a summary. */
+/** Prints the lines of a run without a terminal: one for each event, and a summary. */
 export class Display {
   readonly #lines: string[] = [];
   readonly #startedAt = Date.now();
   readonly #began = new Map<string, number>();
-  /** Components whose outputs are not registered yet, the stack among them. */
+  /** Components whose outputs are not registered yet, including the stack. */
   readonly #open = new Map<string, Step>();
   readonly #rows = new Map<string, string>();
   readonly #diffs = new Map<string, string>();
@@ -78,7 +78,7 @@ export class Display {
     else this.#line(`    ${this.#describe(urn)} ${urn === this.#stackUrn ? "running" : ""} ${first}`);
   }
 
-  /** What failed before there was a step for it. */
+  /** Shows failures of resources that never got a step. */
   #failedWithoutStep(): void {
     const errors = this.#diagnostics.filter((d) => d.severity === "error" && d.urn !== undefined);
     for (const urn of new Set(errors.map((d) => d.urn ?? ""))) {
@@ -151,7 +151,7 @@ export class Display {
     const info = [diff, message].filter((part) => part !== undefined && part !== "").join("; ");
     const { urn } = step.resource;
     const row = ` ${mark.padEnd(2)} ${this.#describe(urn)} ${status}${time}${retained} ${info}`.trimEnd();
-    // Two entries of one resource that are as they were are one line.
+    // Two unchanged entries of one resource share a line.
     if (status === "" && this.#rows.get(urn) === row) return;
     this.#rows.set(urn, row);
     this.#line(row);

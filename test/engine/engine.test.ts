@@ -15,7 +15,7 @@ function open(options: Partial<FakeStackOptions> = {}): Probe {
 }
 
 describe("configuration", () => {
-  test("reaches the program and the provider, and is kept with the default provider, secrets marked", async () => {
+  test("reaches the program and the provider, and is saved with the default provider, with marked secrets", async () => {
     const probe = open({ config: { "probe:endpoint": "http://one", token: { secret: "hush" } } });
     const { ok, outputs, output } = await probe.run("up");
     expect(ok, output).toBe(true);
@@ -28,7 +28,7 @@ describe("configuration", () => {
     });
   });
 
-  test("as it was stored is what destroy uses; with the program it is today's", async () => {
+  test("is the stored one in destroy, and the current one in destroy with the program", async () => {
     const probe = open({ config: { endpoint: "http://one", token: { secret: "old" }, task: "tell" } });
     await probe.run("up");
     await probe.stack.setConfig("endpoint", "http://two");
@@ -39,7 +39,7 @@ describe("configuration", () => {
     expect(todays.output).toContain("deleting made at http://one at http://two with new");
   });
 
-  test("that changes updates the default provider and nothing else", async () => {
+  test("updates only the default provider if it changes", async () => {
     const probe = open({ config: { endpoint: "http://one", token: "x" } });
     await probe.run("up");
     await probe.stack.setConfig("endpoint", "http://two");
@@ -51,7 +51,7 @@ describe("configuration", () => {
 });
 
 describe("a TypeScript program with a component", () => {
-  test("is created once, and then there is nothing to do", async () => {
+  test("is created once, and the next up changes nothing", async () => {
     const probe = open({ config: { endpoint: "e" } });
     const first = await probe.run("up");
     expect(first.changes).toEqual({ create: 4 });
@@ -64,7 +64,7 @@ describe("a TypeScript program with a component", () => {
     expect((await probe.resource("group"))?.outputs).toEqual({ endpoint: "e" });
   });
 
-  test("shows in a preview what is not known yet, and leaves the state alone", async () => {
+  test("shows unknown values in a preview, and doesn't change the state", async () => {
     const probe = open();
     const { ok, output, outputs, steps } = await probe.run("preview");
     expect(ok).toBe(true);
@@ -76,7 +76,7 @@ describe("a TypeScript program with a component", () => {
 });
 
 describe("messages", () => {
-  test("of a provider are diagnostics of its resource; ephemeral ones are rows only", async () => {
+  test("from a provider are diagnostics of its resource, and ephemeral ones appear only in the row", async () => {
     const probe = open({ config: { task: "log" } });
     const events: EngineEvent[] = [];
     const { diagnostics, output } = await probe.run("up", { onEvent: (event) => events.push(event) });
@@ -93,7 +93,7 @@ describe("messages", () => {
     expect(events.filter((event) => event.kind === "diagnostic" && event.urn === urn)).toHaveLength(3);
   });
 
-  test("that a provider prints belong to the stack", async () => {
+  test("printed by a provider belong to the stack", async () => {
     const probe = open({ config: { task: "print" } });
     const { diagnostics } = await probe.run("up");
     expect(diagnostics).toContainEqual({ severity: "info", message: "printed by the provider" });
@@ -101,7 +101,7 @@ describe("messages", () => {
 });
 
 describe("the state", () => {
-  test("can be exported and imported elsewhere, with nothing to do afterwards", async () => {
+  test("can be exported and imported elsewhere, and the next up changes nothing", async () => {
     const one = open({ config: { endpoint: "e" } });
     await one.run("up");
     const other = open({ dir: one.folder.dir, config: { endpoint: "e" } });
@@ -121,7 +121,7 @@ describe("the state", () => {
     expect(file.checkpoint.latest).toEqual(await probe.stack.deployment());
   });
 
-  test("with secrets that are encrypted is refused", async () => {
+  test("is rejected if its secrets are encrypted", async () => {
     const probe = open();
     const encrypted = {
       "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
@@ -131,7 +131,7 @@ describe("the state", () => {
     await expect(probe.stack.import({ resources: [resource] })).rejects.toThrow("--show-secrets");
   });
 
-  test("belongs to one command at a time", async () => {
+  test("is locked while a command runs", async () => {
     const probe = open();
     const first = probe.run("preview");
     await expect(probe.run("preview")).rejects.toThrow("locked");

@@ -6,10 +6,10 @@ import { ProtectedError } from "./steps/delete";
 import { markOutputs } from "./steps/outputs";
 import type { Step } from "./steps/step";
 
-/** Makes steps: those of a chain one after the other, chains at the same time, as many as `parallel` allows. */
+/** Runs steps. Steps of one chain run in sequence. Up to `parallel` chains run at the same time. */
 export class Executor {
   readonly failedSteps: Step[] = [];
-  /** What was made for each URN, to be completed with outputs that the program registers later. */
+  /** The finished step of each URN. The program may add outputs to it later. */
   readonly made = new Map<string, Step>();
   #failed = false;
   #cancelled = false;
@@ -17,7 +17,7 @@ export class Executor {
   readonly #waiting: (() => void)[] = [];
   readonly #working = new Set<Promise<void>>();
   readonly #onCancel: (() => void)[] = [];
-  /** Steps whose failure keeps nobody from starting. */
+  /** Steps whose failure doesn't prevent other steps from starting. */
   readonly #carryOn = new WeakSet<Step>();
 
   constructor(
@@ -35,7 +35,7 @@ export class Executor {
     return this.#cancelled;
   }
 
-  /** Starts nothing more; what is in flight ends by itself. */
+  /** Starts no new steps. Running steps finish. */
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
@@ -48,7 +48,7 @@ export class Executor {
     else this.#onCancel.push(told);
   }
 
-  /** Comes back when a worker has taken the chain, with a promise of its end. */
+  /** Resolves when a worker has started the chain, with a promise of the chain's end. */
   async submit(run: Run, chain: readonly Step[]): Promise<{ done: Promise<void> }> {
     if (this.#free === 0 && !this.#cancelled)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -63,7 +63,7 @@ export class Executor {
     return { done };
   }
 
-  /** Makes the steps in any order, and waits for all. With `carryOn` a failure does not keep others from starting. */
+  /** Runs independent steps, and waits for all of them. With `carryOn`, a failure doesn't prevent others from starting. */
   async all(run: Run, steps: readonly Step[], options: { carryOn?: boolean } = {}): Promise<void> {
     const started: Promise<void>[] = [];
     for (const step of steps) {
@@ -74,13 +74,13 @@ export class Executor {
     await Promise.all(started);
   }
 
-  /** Until nothing is in flight. */
+  /** Resolves when no step is running. */
   async idle(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
   }
 
   async #work(run: Run, chain: readonly Step[]): Promise<void> {
-    // The next registration is looked at meanwhile: its check reaches the provider before this step's call does.
+    // Meanwhile, the engine handles the next registration, whose check reaches the provider before this step's call.
     await setImmediate();
     for (const step of chain) {
       if (this.#cancelled) return;
@@ -125,7 +125,7 @@ export class Executor {
     if (error instanceof Reported) run.reporter.diagnose({ severity: "error", message: error.message });
   }
 
-  /** Whether something failed that the resource depends on; such a step is left out. */
+  /** Returns whether a dependency of the resource failed. The engine then skips the resource's step. */
   brokenBy(urns: Iterable<string>, skipped: ReadonlySet<string>): boolean {
     const broken = new Set([...skipped, ...this.failedSteps.map((step) => step.resource.urn)]);
     return [...urns].some((urn) => broken.has(urn));

@@ -9,7 +9,7 @@ function open(task: string): Probe {
   return probe;
 }
 
-test("a provider that dies during a call is an error that says so, and nothing hangs", async () => {
+test("fails without hanging if the provider process dies during a call", async () => {
   const probe = open("die");
   const { ok, diagnostics } = await probe.run("up");
   expect(ok).toBe(false);
@@ -19,7 +19,7 @@ test("a provider that dies during a call is an error that says so, and nothing h
   expect((await probe.stack.deployment()).pending_operations).toBeUndefined();
 });
 
-test("a program that throws fails with its message, and deletes nothing", async () => {
+test("fails with the message of a program that throws, and deletes nothing", async () => {
   const probe = open("");
   await probe.run("up");
   await probe.stack.setConfig("task", "throw");
@@ -30,7 +30,7 @@ test("a program that throws fails with its message, and deletes nothing", async 
   expect(await probe.resource("probe")).toBeDefined();
 });
 
-test("a program that ends early fails with its exit code, and deletes nothing", async () => {
+test("fails with the exit code of a program that ends early, and deletes nothing", async () => {
   const probe = open("");
   await probe.run("up");
   await probe.stack.setConfig("task", "exit");
@@ -40,7 +40,7 @@ test("a program that ends early fails with its exit code, and deletes nothing", 
   expect(await probe.resource("probe")).toBeDefined();
 });
 
-test("a resource of another provider is refused in words", async () => {
+test("rejects a resource of another provider with an explanation", async () => {
   const probe = open("other provider");
   const { ok, diagnostics } = await probe.run("preview");
   expect(ok).toBe(false);
@@ -49,7 +49,7 @@ test("a resource of another provider is refused in words", async () => {
   );
 });
 
-test("a folder without Pulumi.yaml is refused", async () => {
+test("rejects a folder without Pulumi.yaml", async () => {
   const probe = open("");
   fs.rmSync(path.join(probe.folder.dir, "Pulumi.yaml"));
   await expect(probe.run("preview")).rejects.toThrow("no Pulumi.yaml");

@@ -31,8 +31,8 @@ function open(stateFile: string): FakeStack {
   return stack;
 }
 
-describe("a command that is interrupted", () => {
-  test("lets what is in flight end and saves it, begins nothing more and deletes nothing", async () => {
+describe("an interrupted command", () => {
+  test("finishes and saves running operations, starts no new ones, and deletes nothing", async () => {
     const stack = open(path.join(program.dir, "state.json"));
     program.writeJson("spec.json", [thing("removed")]);
     await stack.run("up");
@@ -54,7 +54,7 @@ describe("a command that is interrupted", () => {
     expect(pending_operations).toBeUndefined();
   });
 
-  test("is the end of it when the stack is disposed of", async () => {
+  test("ends when the stack is closed", async () => {
     program.writeJson("spec.json", [thing("a")]);
     program.writeJson("behave.json", { a: { create: { door: door.port } } });
     const stack = open(path.join(program.dir, "state.json"));
@@ -69,7 +69,7 @@ describe("a command that is interrupted", () => {
 });
 
 describe("an engine that is killed during a create", () => {
-  test("leaves the checked inputs as a pending operation, of which every later up warns", async () => {
+  test("leaves the checked inputs as a pending operation, and every later up warns about it", async () => {
     const stateFile = path.join(program.dir, "state.json");
     program.writeJson("spec.json", [thing("a")]);
     program.writeJson("behave.json", { a: { create: { door: door.port } } });

@@ -5,12 +5,12 @@ import { readProject } from "./processes/project";
 import { FakeStack } from "./stack";
 
 const usage = `usage: main.ts <preview|up|refresh|destroy> --stack NAME --state FILE [options]
-  --dir FOLDER                the program's folder; else the working directory
-  --config KEY=VALUE          sets configuration, again and again; --secret KEY=VALUE keeps it secret
+  --dir FOLDER                the program's folder (default: the working directory)
+  --config KEY=VALUE          sets a configuration value (repeatable); --secret KEY=VALUE sets a secret
   --target URN, --target-replace URN, --replace URN, --target-dependents
   --refresh, --run-program, --preview-only, --continue-on-error, --exclude-protected
   --parallel N, --show-secrets
-The first Ctrl-C, or SIGTERM, lets what is in flight end, the second kills.`;
+The first Ctrl-C or SIGTERM lets running operations finish. The second one kills them.`;
 
 const repeated = { type: "string", multiple: true } as const;
 const flag = { type: "boolean" } as const;
@@ -47,7 +47,7 @@ function keyAndValue(text: string): [key: string, value: string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What a user sets for the engine in the environment. */
+/** Reads the environment variables with which a user configures the engine. */
 function settings(): Record<string, string> {
   const { PULUMI_SKIP_CHECKPOINTS: skip } = process.env;
   return skip === undefined ? {} : { PULUMI_SKIP_CHECKPOINTS: skip };
@@ -94,7 +94,7 @@ async function main(): Promise<number> {
   const interrupted = new AbortController();
   const interrupt = (): void => {
     if (interrupted.signal.aborted) process.exit(130);
-    process.stderr.write("waiting for what is in flight; Ctrl-C again to kill\n");
+    process.stderr.write("Waiting for running operations. Press Ctrl-C again to kill them.\n");
     interrupted.abort();
   };
   process.on("SIGINT", interrupt);

@@ -20,7 +20,7 @@ export interface CheckFailure {
   readonly reason: string;
 }
 
-/** The object exists but is not ready: what there is of it is saved, and the operation failed. */
+/** The object exists but isn't ready. The partial state is saved, and the operation fails. */
 export class InitError extends Error {
   constructor(
     readonly id: string,
@@ -32,7 +32,7 @@ export class InitError extends Error {
   }
 }
 
-/** The provider can't compare before its configuration is known; an update is assumed. */
+/** The provider can't compare before its configuration is known. The engine then assumes an update. */
 export class DiffUnavailable extends Error {
   constructor() {
     super(
@@ -42,9 +42,9 @@ export class DiffUnavailable extends Error {
   }
 }
 
-/** The calls of a provider, in the engine's terms. */
+/** The calls to a provider, in the engine's types. */
 export class Provider {
-  /** In a preview, parts of the configuration may be unknown. Such a provider is not called. */
+  /** In a preview, parts of the configuration may be unknown. The engine doesn't call such a provider. */
   #isConfigured = true;
 
   constructor(
@@ -123,7 +123,7 @@ export class Provider {
     };
   }
 
-  /** In a preview nothing is called: the inputs stand for the outputs, and there is no id. */
+  /** A preview makes no call. The inputs replace the outputs, and there is no id. */
   async create(resource: Resource): Promise<{ id: string; outputs: Values }> {
     if (this.dryRun) return { id: "", outputs: this.#isConfigured ? resource.inputs : {} };
     const request = new provider.CreateRequest();
@@ -137,7 +137,7 @@ export class Provider {
       (client, done: Done<provider.CreateResponse>) => client.create(request, done),
       resource.inputs,
     );
-    if (response.getId() === "") throw new Error("the provider answered a create without an id");
+    if (response.getId() === "") throw new Error("the provider's reply to a create has no id");
     return {
       id: response.getId(),
       outputs: markSecrets(fromStruct(response.getProperties()), resource.inputs),
@@ -164,7 +164,7 @@ export class Provider {
     return markSecrets(fromStruct(response.getProperties()), resource.inputs);
   }
 
-  /** An empty id means that there is no such object; no inputs, that the provider has nothing to say about them. */
+  /** Reads an object. An empty id means that the object doesn't exist. Without inputs, the old inputs stay. */
   async read(
     urn: string,
     id: string,

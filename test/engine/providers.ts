@@ -6,14 +6,14 @@ import type { Values } from "./values/values";
 
 export const dynamicProviderType = `${providerTypePrefix}pulumi-nodejs`;
 
-/** The engine's own part of a provider's inputs, which the provider doesn't get. */
+/** The key for the engine's own part of a provider's inputs. The provider doesn't receive it. */
 const internalKey = "__internal";
 
 export function withVersion(inputs: Values, version: string): Values {
   return { ...inputs, [internalKey]: {}, version };
 }
 
-/** Returns what the provider's process is configured with, which is also what the state has as its outputs. */
+/** Returns the configuration of the provider process. The state has the same values as outputs. */
 export function configurationOf(inputs: Values): Values {
   const { [internalKey]: _internal, ...configuration } = inputs;
   return configuration;
@@ -33,12 +33,12 @@ export class Providers {
     private readonly dryRun: boolean,
   ) {}
 
-  /** Starts a process ahead of its use, while the program starts. */
+  /** Starts a process early, while the program starts. */
   warmUp(): void {
     this.#idle ??= this.#start();
   }
 
-  /** Configures a process for a provider's resource, in place of one it had. */
+  /** Starts and configures a process for a provider, in place of an earlier one. */
   async configure(reference: string, inputs: Values): Promise<void> {
     const before = this.#configured.get(reference);
     const now = this.#configure(inputs);
@@ -51,12 +51,12 @@ export class Providers {
     return this.#known(reference) !== undefined;
   }
 
-  /** Lets references to the former URN of a provider lead to it. */
+  /** Makes references to a provider's former URN lead to its new URN. */
   renamed(former: string, urn: string): void {
     this.#renamed.set(former, urn);
   }
 
-  /** Returns the provider behind a reference. If the program didn't register it, it is configured from the state. */
+  /** Returns the provider of a reference. If the program didn't register it, the state's configuration is used. */
   get(reference: string): Promise<Provider> {
     const known = this.#known(reference);
     if (known) return known;
@@ -71,7 +71,7 @@ export class Providers {
     return provider;
   }
 
-  /** Ends the process of a provider that was deleted. */
+  /** Ends the process of a deleted provider. */
   async remove(reference: string): Promise<void> {
     const provider = this.#configured.get(reference);
     this.#configured.delete(reference);

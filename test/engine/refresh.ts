@@ -3,7 +3,7 @@ import type { Run } from "./run";
 import type { Resource } from "./state/resource";
 import { RefreshStep } from "./steps/refresh";
 
-/** Brings the state up to date before anything else is done. Every entry gets its turn, also after a failure. */
+/** Refreshes the state before the command's own work. After a failure, the remaining entries are still refreshed. */
 export async function refreshAll(
   run: Run,
   targets: Targets,
@@ -23,7 +23,7 @@ export async function refreshAll(
   run.snapshot.write();
 }
 
-/** The list with each entry exchanged, or left out, and without dependencies on what is no more. */
+/** Returns the list with refreshed entries, without deleted ones, and without dependencies on deleted ones. */
 function rebuilt(
   base: readonly Resource[],
   exchange: (resource: Resource) => Resource | undefined,

@@ -12,16 +12,16 @@ import type { Values } from "./values/values";
 import type { Goal, ReadGoal } from "./wire/goal";
 import { Status } from "./wire/serve";
 
-/** Takes what the program registers, one after the other, to steps, and answers when they are done. */
+/** Turns the program's registrations into steps, one at a time, and replies when the steps have finished. */
 export class Registrations {
   #planning: Promise<void> = Promise.resolve();
   readonly #defaultProviders: DefaultProviders;
   #over = false;
   readonly #open = new Set<(error: Error) => void>();
   readonly #skipped = new Set<string>();
-  /** What the program said that its stack came to. */
+  /** The outputs that the program reports for its stack. */
   stackOutputs: { urn: string; outputs: Values } | undefined;
-  /** Something was wrong with a registration, and has been reported. */
+  /** A registration has failed, and the failure has been reported. */
   bailed = false;
 
   constructor(
@@ -56,7 +56,7 @@ export class Registrations {
     return this.run.executor.entryOf(urn) ?? this.run.snapshot.find(urn);
   }
 
-  /** Until everything asked for so far is planned and done. */
+  /** Resolves when every registration so far is planned and done. */
   async settled(): Promise<void> {
     let planning: Promise<void> | undefined;
     while (planning !== this.#planning) {
@@ -66,7 +66,7 @@ export class Registrations {
     }
   }
 
-  /** What was not answered never will be; the SDK takes it for the end of the command. */
+  /** Leaves open calls without a reply. The SDK then treats the command as ended. */
   end(): void {
     this.#over = true;
     for (const refuse of this.#open) refuse(shutDown());
@@ -114,7 +114,7 @@ export class Registrations {
     return [];
   }
 
-  /** Leaves out what depends on something that failed, where others go on. */
+  /** Leaves out steps that depend on a failed one, if other steps may continue. */
   #possible(steps: readonly Step[]): Step[] {
     return steps.filter((step) => {
       if (!this.run.executor.brokenBy(dependenciesOf(step.resource), this.#skipped)) return true;

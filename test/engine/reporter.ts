@@ -13,13 +13,13 @@ export interface ReporterOptions {
   readonly stack: string;
   readonly showSecrets: boolean;
   onEvent(event: EngineEvent): void;
-  /** A line that a person sees, as it comes. */
+  /** Called with each displayed line. */
   onLine(line: string): void;
-  /** Told of every message, also of those that nobody sees. */
+  /** Called with every message, including those that aren't displayed. */
   readonly overhear?: ((where: string, text: string) => void) | undefined;
 }
 
-/** Keeps what happened, and tells it. */
+/** Records the events of a command, and reports them. */
 export class Reporter {
   readonly diagnostics: Diagnostic[] = [];
   readonly steps: ReportedStep[] = [];
@@ -67,7 +67,7 @@ export class Reporter {
     this.options.onEvent({ kind: "diagnostic", ...diagnostic });
   }
 
-  /** The program said what a component came to: it is complete. */
+  /** Marks a component as complete, because the program has registered its outputs. */
   registeredOutputs(urn: string): void {
     this.#display.completed(urn);
   }
@@ -84,7 +84,7 @@ export class Reporter {
   }
 }
 
-/** Steps of default providers are not shown. */
+/** Steps of default providers aren't shown. */
 function isInternal(step: Step): boolean {
   return isDefaultProvider(step.resource.urn) || (step instanceof RefreshStep && step.internal);
 }

@@ -3,7 +3,7 @@ import type { Providers } from "./providers";
 import type { Reporter } from "./reporter";
 import type { Snapshot } from "./state/snapshot";
 
-/** What the parts of one command share. */
+/** The data that the parts of one command share. */
 export interface Run {
   readonly project: string;
   readonly stack: string;
@@ -13,9 +13,9 @@ export interface Run {
   readonly providers: Providers;
   readonly reporter: Reporter;
   readonly executor: Executor;
-  /** URNs whose deletion this command has planned. */
+  /** URNs that this command deletes. */
   readonly deletions: Set<string>;
 }
 
-/** Ends a command whose reason was reported already. */
+/** Ends a command. The reason has been reported. */
 export class Reported extends Error {}

@@ -20,20 +20,20 @@ import { type Destination, move } from "./state/move";
 import { fromState } from "./state/resource";
 
 export interface FakeStackOptions extends StackOptions {
-  /** The checkpoint. @default where the CLI has it in the folder of `backendUrl` */
+  /** The checkpoint file. @default the CLI's location in the folder of `backendUrl` */
   stateFile?: string;
-  /** @default beside the state */
+  /** @default next to the state */
   configFile?: string;
-  /** Lets program and provider outlive an engine that is killed, as under the real CLI. @default false */
+  /** Lets the program and the provider survive if the engine is killed, as under the real CLI. @default false */
   childrenSurvive?: boolean;
-  /** Each line that a person sees, as it comes. */
+  /** Called with each displayed line. */
   onLine?: (line: string) => void;
 }
 
-/** One stack of the fake engine: commands one at a time, its state in a file. */
+/** One stack of the fake engine. It runs one command at a time, and keeps its state in a file. */
 export class FakeStack implements Stack {
   readonly backendUrl: string;
-  /** The folder of a backend that only this stack has. */
+  /** The folder of a backend for this stack only. */
   readonly #folder: string | undefined;
   #name: string;
   #state: StateFile;

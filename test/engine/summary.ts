@@ -16,13 +16,13 @@ export interface Ending {
   readonly diagnostics: readonly Diagnostic[];
   readonly stackUrn: string;
   readonly seconds: number;
-  /** Whether nothing is left in the state. */
+  /** Whether the state is empty. */
   readonly forgotten: boolean;
   readonly stackIsNew: boolean;
   about(urn: string): string;
 }
 
-/** What stands below the rows. */
+/** Returns the lines below the steps. */
 export function summary(ending: Ending): string[] {
   return [
     ...diagnosticLines(ending),

@@ -7,7 +7,7 @@ export interface Verb {
   readonly done: string;
 }
 
-/** How each kind of step is called, before, while and after. */
+/** The words for each kind of step, before, during and after it. */
 export const verbs: Readonly<Record<string, Verb>> = {
   same: { mark: "", planned: "", doing: "running", done: "" },
   create: { mark: "+", planned: "create", doing: "creating", done: "created" },

@@ -13,7 +13,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** A folder outside the repository that sees the package only as an installed one. */
+/** Creates a folder outside the repository, with this package installed. */
 export function outside(): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-example-"));
   folders.push(dir);
@@ -21,14 +21,14 @@ export function outside(): string {
   return dir;
 }
 
-/** A copy of an example outside the repository. */
+/** Copies an example outside the repository. */
 export function installed(example: string): string {
   const dir = outside();
   cpSync(path.join(REPOSITORY, "examples", example), dir, { recursive: true });
   return dir;
 }
 
-/** Changes a file in `dir`, by default the program, which must not stay as it was. Tells what it was. */
+/** Changes a file in `dir`, by default the program. Throws if nothing changes. Returns the former text. */
 export function rewrite(dir: string, change: (program: string) => string, name = "index.ts"): string {
   const file = path.join(dir, name);
   const program = readFileSync(file, "utf8");
@@ -45,15 +45,15 @@ export async function tested(dir: string, file: string): Promise<string> {
   const env = {
     ...process.env,
     ...isolatedEnvironment(root),
-    PULUMI_NODEJS_TRANSPILE_ONLY: "true", // the types have a test of their own
+    PULUMI_NODEJS_TRANSPILE_ONLY: "true", // the types have their own test
     NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
     NODE_TEST_CONTEXT: undefined,
     NODE_OPTIONS: undefined,
   };
-  const shell = process.platform === "win32"; // there, npm is a script
+  const shell = process.platform === "win32"; // on Windows, npm is a script
   const { stdout } = await promisify(execFile)("npm", ["test", "--", file], { cwd: dir, env, shell });
   return stdout;
 }
 
-/** Matches what `tested` returns if that many tests have passed. */
+/** Matches the output of `tested` if this many tests have passed. */
 export const passed = (count: number): RegExp => new RegExp(`pass ${count}\\n.*fail 0\\n.*\\n.*skipped 0\\n`);

@@ -10,16 +10,16 @@ import { openWatched, type WatchedStack } from "../harness/watched-stack";
 import { rewrite } from "./installed";
 import { together } from "./together";
 
-// `npm start` plays the quickstart, and has a test; the example with tests plays itself (testing.test.ts).
+// The demo runs the quickstart (test/demo), and testing.test.ts runs the example with tests.
 const EXAMPLES = ["fleet", "blue-green", "component", "importing", "several-regions"];
 
-/** What somebody had who then takes up the component. */
+/** A program before it uses the component. */
 const WITHOUT_COMPONENT = `import { Instance, Project } from "pulumi-cloudinfra";
 const project = new Project("north-project", { region: "eu-1" }).id;
 const common = { project, image: "debian-13", flavor: "small", network: "default" };
 new Instance("north-web", { ...common, publicIp: "auto", labels: { role: "web" } });`;
 
-/** What somebody made whom the example of importing takes it over from. */
+/** Creates the objects that the example `importing` adopts. */
 function given(emulator: Emulator): { project: string; web: string } {
   const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
   const fields = { name: "web", image: "debian-13", flavor: "large", network: "default", project };
@@ -28,7 +28,7 @@ function given(emulator: Emulator): { project: string; web: string } {
 
 const idsOf = ({ projects, instances }: Emulator): string[] => [...projects.keys(), ...instances.keys()];
 
-/** The addresses of a project's instances. */
+/** Returns the addresses of a project's instances. */
 const addressesIn = ({ instances }: Emulator, project: unknown): string[] =>
   [...instances.values()]
     .flatMap(({ fields, address }) => (fields.project === project && address ? address : []))
@@ -40,18 +40,18 @@ async function opened(
   config: Readonly<Record<string, ConfigValue>>,
   leaks: Leaks,
 ): Promise<WatchedStack> {
-  // The types have a test of their own.
+  // The types have their own test.
   const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
   const watched = await openWatched(engine, { dir, project: "examples", stack: "dev", config, env }, leaks);
   onTestFinished(() => watched.stack.dispose());
   return watched;
 }
 
-// Together, because on the real CLI each command takes seconds.
+// All examples share a stack, because each command of the real CLI takes seconds.
 describeLongOnEngines("the examples", (engine) => {
-  it("preview without a setting of the service, go up, change as they say, rest, and go down", async () => {
+  it("preview without settings, are created, change as described, need no further changes, and are destroyed", async () => {
     const leaks = new Leaks();
-    const deeds: string[] = []; // what was asked for, and who was there when it was answered
+    const deeds: string[] = []; // changes, with the instances at the time of the reply
     const note = ({ method, path: asked }: LoggedRequest): void => {
       const there = [...here.instances.values()].map(({ fields, status }) => `${fields.image} ${status}`);
       const website = there.filter((one) => /^(app|proxy)/.test(one)).sort();
@@ -81,23 +81,23 @@ describeLongOnEngines("the examples", (engine) => {
     const idIn = (state: typeof first, name: string): string => stateOf(state, name).id ?? "";
     const fleet = idIn(first, "fleet");
 
-    // fleet: its function tells the addresses.
+    // fleet: its function returns the addresses.
     expect(up.outputs.fleet).toEqual({ size: 5, addresses: addressesIn(here, fleet) });
     expect(addressesIn(here, fleet)).toHaveLength(2);
-    // importing: taken over, with what differed changed and what others manage kept.
+    // importing: the objects are adopted. Different values are changed, and unmanaged fields are kept.
     const said = up.diagnostics.map(({ message }) => message).join("\n");
     expect(said).toContain(`adopting instance ${old.web}`);
     expect([idIn(first, "shop"), idIn(first, "web")]).toEqual([old.project, old.web]);
     const labels = { role: "web", team: "theirs" };
     expect(here.instances.get(old.web)?.fields).toMatchObject({ flavor: "small", labels });
     expect(first.resources?.filter(({ protect }) => protect)).toHaveLength(2);
-    // several-regions: each in its place.
+    // several-regions: each instance is in its region.
     const home = addressesIn(here, idIn(first, "shop-home"));
     const eu = addressesIn(there, idIn(first, "shop-eu"));
     expect(up.outputs["several-regions"]).toEqual({ addresses: { home: home[0], eu: eu[0] } });
     expect([...there.projects.values()].map(({ fields }) => fields.region)).toEqual(["eu-1"]);
 
-    // Another image, one more web server beside one of somebody else, the component, and no protection.
+    // A new image, another web server next to one of somebody else, the component, and no protection.
     await stack.setConfig("examples:image", "app-1.1");
     await stack.setConfig("examples:counts", '{"web":3}');
     const theirs = { name: "theirs", labels: { role: "web" }, public_ip: "203.0.113.99", project: fleet };
@@ -109,12 +109,12 @@ describeLongOnEngines("the examples", (engine) => {
     expect(changesOf(change)).toEqual({ create: 8, replace: 1, update: 1 });
     const second = await stack.deployment();
 
-    // fleet: no other one is touched, and the function also tells of somebody else's.
+    // fleet: no other instance changes, and the function also returns the instance of somebody else.
     const fleets = change.steps.filter(({ name, op }) => /^(web|worker)-\d/.test(name) && op !== "same");
     expect(fleets.map(({ op, name }) => `${op} ${name}`)).toEqual(["create web-3"]);
     expect(change.outputs.fleet).toEqual({ size: 6, addresses: addressesIn(here, fleet) });
     expect(addressesIn(here, fleet)).toContain("203.0.113.99");
-    // blue-green: the new one is there, then the entrance points to it, then the old one goes.
+    // blue-green: the new instance is created, the entrance points to it, and then the old one is deleted.
     const [behind, entrance] = [idIn(second, "app"), idIn(second, "entrance")];
     const both = "app-1.0 running, app-1.1 running, proxy-2.4 running";
     expect(deeds).toContain("POST /v1/instances: app-1.0 running, app-1.1 creating, proxy-2.4 running");
@@ -127,7 +127,7 @@ describeLongOnEngines("the examples", (engine) => {
     });
     const { address } = Object(up.outputs["blue-green"]);
     expect(change.outputs["blue-green"]).toEqual({ address, behind });
-    // component: what was there before is inside it, and registers its outputs.
+    // component: the existing resources become its children, and it registers its outputs.
     for (const name of ["north-project", "north-web"]) {
       expect(idIn(second, name)).toBe(idIn(first, name));
       expect(stateOf(second, name).parent).toBe(stateOf(second, "north").urn);
@@ -138,7 +138,7 @@ describeLongOnEngines("the examples", (engine) => {
     const [northern] = addressesIn(here, idIn(second, "north-project"));
     expect(change.outputs.component).toEqual({ addresses: { north: northern, south: southern } });
 
-    // Nothing is left to do: only the fleet's function asks.
+    // Nothing is left to do. Only the fleet's function sends a request.
     const again = await requestsDuring(here, () => noRequestsDuring(there, () => stack.run("up")));
     expect(changesOf(expectOk(again.value)), again.value.output).toEqual({});
     expect(again.requests).toEqual(["GET /v1/instances"]);
@@ -152,7 +152,7 @@ describeLongOnEngines("the examples", (engine) => {
     leaks.expectNone();
   });
 
-  it("blue-green leaves the old instance where it is when the new one can't be made, and goes on then", async () => {
+  it("blue-green keeps the old instance if the creation of the new one fails, and continues in the next up", async () => {
     const leaks = new Leaks();
     const emulator = await startEmulator({ token: leaks.token, behaviour: { operationMs: 100 } });
     onTestFinished(() => emulator.stop());

@@ -18,19 +18,22 @@ describe("the policy pack of examples/policies", () => {
     });
   });
 
-  it.runIf(pulumi)("makes the real CLI refuse an instance with a public address, and only that", async () => {
-    const policyPacks = [installed("policies")];
-    const program = installed("quickstart");
-    const env = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
-    await withEmulator({ program, env }, async ({ stack, emulator }) => {
-      await expect(stack.preview({ policyPacks })).rejects.toThrow(VIOLATION);
-      await expect(stack.up({ policyPacks })).rejects.toThrow(VIOLATION);
-      const has = (name: string) =>
-        [...emulator.instances.values()].some(({ fields }) => String(fields.name).startsWith(name));
-      expect(has("web")).toBe(false);
-      rewrite(program, (text) => text.replace('publicIp: "auto"', 'publicIp: "none"'));
-      await stack.up({ policyPacks });
-      expect(has("web")).toBe(true);
-    });
-  });
+  it.runIf(pulumi)(
+    "makes the real CLI reject an instance with a public address, and nothing else",
+    async () => {
+      const policyPacks = [installed("policies")];
+      const program = installed("quickstart");
+      const env = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+      await withEmulator({ program, env }, async ({ stack, emulator }) => {
+        await expect(stack.preview({ policyPacks })).rejects.toThrow(VIOLATION);
+        await expect(stack.up({ policyPacks })).rejects.toThrow(VIOLATION);
+        const has = (name: string) =>
+          [...emulator.instances.values()].some(({ fields }) => String(fields.name).startsWith(name));
+        expect(has("web")).toBe(false);
+        rewrite(program, (text) => text.replace('publicIp: "auto"', 'publicIp: "none"'));
+        await stack.up({ policyPacks });
+        expect(has("web")).toBe(true);
+      });
+    },
+  );
 });

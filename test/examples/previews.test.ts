@@ -8,8 +8,8 @@ import { engines } from "../harness/engines";
 import { linkPackages } from "../harness/modules";
 import { installed } from "./installed";
 
-// The others are previewed where they go up, too (lives.test.ts).
-describe("a preview of an example needs no setting, and there is no service that it could ask", async () => {
+// The previews of the other examples are in lives.test.ts.
+describe("a preview of an example needs no settings and no service", async () => {
   for (const engine of await engines()) {
     it(`quickstart, on ${engine.name}`, async () => {
       const dir = installed("quickstart");
@@ -22,7 +22,7 @@ describe("a preview of an example needs no setting, and there is no service that
     });
   }
 
-  it("beside-other-clouds, without the engine: Cloudflare's own plugin is not at hand", async () => {
+  it("beside-other-clouds, without the engine, because Cloudflare's plugin isn't available", async () => {
     const dir = installed("beside-other-clouds");
     linkPackages(dir, ["tsx"]);
     const script = `
@@ -31,7 +31,7 @@ describe("a preview of an example needs no setting, and there is no service that
       const seen = [];
       const newResource = ({ name, type, id, inputs }) => (seen.push(type), { id: id || undefined, state: inputs });
       pulumi.runtime.setAllConfig({ "beside-other-clouds:zoneId": "0123456789abcdef0123456789abcdef" });
-      pulumi.runtime.setMocks({ newResource, call: () => { throw new Error("a preview asks nothing"); } }, "beside-other-clouds", "dev", true)
+      pulumi.runtime.setMocks({ newResource, call: () => { throw new Error("a preview sends no requests"); } }, "beside-other-clouds", "dev", true)
         .then(() => require("./index.ts"))
         .then(() => pulumi.runtime.disconnect())
         .then(() => console.log(seen.join(" ")));

@@ -32,7 +32,7 @@ const pulumi = (job: Job, command: string): number =>
   );
 
 describe("the workflow for pull requests", () => {
-  it("comments a preview on those of the same repository, and never runs with more than their own rights", () => {
+  it("comments a preview on pull requests of the same repository, and never runs with more than their permissions", () => {
     expect(Object.keys(workflow.on)).toEqual(["pull_request", "push"]);
     expect(text).not.toContain("pull_request_target");
     expect(preview.if).toContain("head.repo.full_name == github.repository");
@@ -51,14 +51,14 @@ describe("the workflow for pull requests", () => {
     }
   });
 
-  it("gives the token of the service to neither job, and Pulumi's only to the steps that need it", () => {
+  it("passes the service's token to no job, and Pulumi's token only to the steps that need it", () => {
     expect(text).not.toMatch(/CLOUDINFRA_/);
     for (const { uses = "", run = "", env = {} } of [...preview.steps, ...up.steps])
       if (Object.keys(env).length > 0)
         expect(uses + run).toMatch(/^pulumi\/actions@|pulumi-cloudinfra recover/);
   });
 
-  it("runs `recover`, with the CLI at hand, before an `up` that no other one cancels", async () => {
+  it("installs the CLI and runs `recover` before an `up` that no other run cancels", async () => {
     const recover = indexOf(up, ({ run }) => /^npx pulumi-cloudinfra recover/.test(run ?? ""));
     const installed = indexOf(
       up,

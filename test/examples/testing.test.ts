@@ -10,7 +10,7 @@ if (!pulumi)
   );
 
 describe("the tests of examples/testing", () => {
-  it("pass with mocks, and fail once the program is wrong", async () => {
+  it("pass with mocks, and fail if the program is wrong", async () => {
     const dir = installed("testing");
     expect(await tested(dir, "mocks.test.mts")).toMatch(passed(3));
     rewrite(dir, (program) => program.replace('team: "shop"', 'team: "other"'));

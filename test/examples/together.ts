@@ -3,7 +3,10 @@ import path from "node:path";
 import { REPOSITORY } from "../harness/modules";
 import { outside } from "./installed";
 
-/** Copies of these examples as one program (of the project `examples`), each the output of its name: one life for all of them. */
+/**
+ * Combines copies of these examples into one program (of the project `examples`), with an output for each, so that they
+ * share one stack.
+ */
 export function together(examples: readonly string[]): string {
   const dir = outside();
   for (const example of examples) {

@@ -7,7 +7,7 @@ import { outside, rewrite } from "./installed";
 
 interface Program {
   readonly name: string;
-  /** Seen from the repository. */
+  /** Relative to the repository. */
   readonly folder: string;
   readonly settings: { compilerOptions: Record<string, unknown>; files: string[] };
 }
@@ -19,14 +19,14 @@ const programs = [...folders, "template"].flatMap((folder): Program[] => {
   return [{ name: path.basename(folder), folder, settings: JSON.parse(readFileSync(settings, "utf8")) }];
 });
 
-/** A copy of each: as CommonJS, as ECMAScript modules, and with a wrong argument. */
+/** The copies of each program: CommonJS, ECMAScript modules, and one with a wrong argument. */
 const KINDS = ["commonjs", "module", "wrong"] as const;
 
-/** Files of an ECMAScript module import one another with an extension that Pulumi's runner doesn't accept in the others. */
+/** In ECMAScript modules, imports between files need an extension that Pulumi's runner rejects in CommonJS. */
 const isPossible = (kind: (typeof KINDS)[number], name: string): boolean =>
   kind !== "module" || name !== "policies";
 
-/** All copies side by side, for the compiler takes its time. */
+/** Puts all copies side by side, because the compiler is slow. */
 function together(): string {
   const dir = outside();
   const files = KINDS.flatMap((kind) =>
@@ -46,7 +46,7 @@ function together(): string {
   return dir;
 }
 
-/** Says in package.json which kind of modules the program is of. */
+/** Sets the kind of modules in package.json. */
 function setPackageType(dir: string, type: "commonjs" | "module"): void {
   const file = path.join(dir, "package.json");
   const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
@@ -60,9 +60,9 @@ describe("the examples and the template", () => {
   });
   const saidOf = (place: string): string[] => said.filter((line) => line.startsWith(place));
 
-  it("are all there, with the same settings of the compiler", () => {
+  it("are complete, and have the same compiler settings", () => {
     expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["quickstart", "template"]));
-    // Lets tests import files by their names, as Node.js requires. Pulumi's runner accepts no other option for that.
+    // Lets tests import files with extensions, as Node.js requires. Pulumi's runner accepts no other option for that.
     const forTests = { rewriteRelativeImportExtensions: true };
     const special: Record<string, object> = {
       testing: forTests,
@@ -78,12 +78,12 @@ describe("the examples and the template", () => {
   });
 
   it("type-check under strict, as CommonJS programs and as ECMAScript modules", () => {
-    // The types of @pulumi/policy 1.21 are wrong by themselves.
+    // The types of @pulumi/policy 1.21 don't type-check themselves.
     const isOurs = (line: string) => !/^(wrong\/| )|@pulumi\/policy/.test(line);
     expect(said.filter(isOurs)).toEqual([]);
   });
 
-  it.each(programs)("do not type-check once an argument is wrong: $name", ({ name }) => {
+  it.each(programs)("don't type-check if an argument is wrong: $name", ({ name }) => {
     expect(saidOf(`wrong/${name}/index.ts`)).not.toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ const repository = { type: "git", url: "https://example.com/one" };
 const released = changelog.replace("## Unreleased: ", "## ");
 
 describe("a release", () => {
-  it("is told of in the words of the changelog, without other versions", () => {
+  it("has notes from its section of the changelog only", () => {
     const both = released.replace("\n## ", "\n## 9.0.0 (2030-01-01)\n\n- Later.\n\n## ");
     const notes = notesOf(`v${manifest.version}`, { ...manifest, repository }, both);
     expect(notes).toMatch(/^The first version\.\n\n- /);
@@ -21,20 +21,20 @@ describe("a release", () => {
   it.each([
     ["v9.9.9", { ...manifest, repository }, released, /the tag is v9\.9\.9, but package\.json has/],
     [`v${manifest.version}`, manifest, released, /names no repository/],
-    ["v8.0.0-rc.1", { version: "8.0.0-rc.1", repository }, released, /a version to try out/],
+    ["v8.0.0-rc.1", { version: "8.0.0-rc.1", repository }, released, /is a prerelease/],
     ["v8.0.0", { version: "8.0.0", repository }, released, /no section "## 8\.0\.0"/],
     ["v8.0.0", { version: "8.0.0", repository }, "## Unreleased: 8.0.0\n\n- One.\n", /no section/],
     [
       "v8.0.0",
       { version: "8.0.0", repository },
       "## 8.0.0\n\n## 7.0.0\n\n- One.\n",
-      /says nothing of 8\.0\.0/,
+      /an empty section for 8\.0\.0/,
     ],
-  ])("is refused in words: %s", (tag, of, text, words) => {
+  ])("is rejected with a reason: %s", (tag, of, text, words) => {
     expect(() => notesOf(tag, of, text)).toThrow(words);
   });
 
-  it("ends the workflow where the tag is another version", () => {
+  it("fails in the workflow if the tag names another version", () => {
     const run = () =>
       execFileSync(process.execPath, ["--import", "tsx", "release/main.ts", "v0.0.0"], {
         cwd: REPOSITORY,
@@ -44,7 +44,7 @@ describe("a release", () => {
   });
 });
 
-it("the changelog begins with the version that package.json has", () => {
+it("the changelog starts with the version in package.json", () => {
   const [, first] = /^## (?:Unreleased: )?(\S+)/m.exec(changelog) ?? [];
   expect(first).toBe(manifest.version);
 });

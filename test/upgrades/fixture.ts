@@ -3,14 +3,14 @@ import path from "node:path";
 import type { Emulator } from "../../src/emulator";
 import type { Deployment } from "../harness/engine";
 
-/** A state as some version of this package has written it, and what was at the service then. */
+/** The state that some version of this package has written, and the service's objects at that time. */
 export interface Fixture {
-  /** What the state shows that a later one may not. */
+  /** What this state shows that later ones may not. */
   readonly about: string;
   readonly program: string;
   readonly endpoint: string;
   readonly token: string;
-  /** The service's clock, in milliseconds since 1970; it stood still. */
+  /** The service's clock, which stood still, in milliseconds since 1970. */
   readonly now: number;
   readonly projects: readonly Recorded[];
   readonly instances: readonly Recorded[];
@@ -20,7 +20,7 @@ export interface Fixture {
 interface Recorded {
   readonly id: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Of instances. */
+  /** For instances. */
   readonly revision?: string;
   readonly address?: string;
 }
@@ -35,12 +35,12 @@ export function fixtures(): [name: string, fixture: Fixture][] {
   ]);
 }
 
-/** How a service that spells images by their ids, as the fixtures' did, shows an instance. */
+/** Returns an instance as the service of the fixtures normalizes it: with the image's id instead of its name. */
 export function spelling(instance: Readonly<Record<string, unknown>>): object {
   return { ...instance, image: `img-${instance.image}`, zone: "b" };
 }
 
-/** Puts the objects of a fixture into a service. @returns its state, about what is there now */
+/** Adds the objects of a fixture to a service. @returns the fixture's state with the current ids and endpoint */
 export function restore(emulator: Emulator, fixture: Fixture): Deployment {
   const now = new Map([
     [fixture.endpoint, emulator.endpoint],

@@ -6,7 +6,7 @@ import { programFolder } from "../harness/program";
 import { type Fixture, FOLDER, spelling } from "./fixture";
 
 /*
- * Writes the state of today as a fixture, once for each release: `npm run record:state -- <name> <what is new in it>`.
+ * Records the current state format as a fixture, once for each release: `npm run record:state -- <name> <description>`.
  */
 
 const NOW = Date.parse("2026-11-01T00:00:00Z");
@@ -18,15 +18,15 @@ const program = `
   new Instance("db", { ...args, name: "db", sshKeys: ["ssh-ed25519 AAAAone a@b"] }, { customTimeouts: { delete: "5m" } });
 `;
 
-/** Where on the machine a program stood is no part of a state's meaning. */
+/** Removes paths of the recording machine from the state. */
 const withoutPlaces = (key: string, value: unknown): unknown =>
   ["sourcePosition", "stackTrace"].includes(key) ? undefined : value;
 
 async function main([name, about]: readonly (string | undefined)[]): Promise<void> {
   if (name === undefined || about === undefined)
-    throw new Error("usage: npm run record:state -- <name> <about>");
+    throw new Error("usage: npm run record:state -- <name> <description>");
   const engine = (await engines()).at(-1);
-  if (engine === undefined) throw new Error("there is no engine");
+  if (engine === undefined) throw new Error("no engine is available");
   const emulator = await startEmulator({
     token: "the-token-of-the-fixture",
     behaviour: { operationMs: 0, spelling },

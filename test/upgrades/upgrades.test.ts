@@ -33,27 +33,33 @@ async function withFixture(
   }
 }
 
-describeOnEngines("a state that an older version has written", (engine) => {
-  it.each(fixtures())("%s is gone on with: no diff, and what changes is changed", async (_name, fixture) => {
-    await withFixture(engine, fixture, async ({ stack, emulator, folder }) => {
-      const preview = expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
-      expect(changesOf(preview), preview.output).toEqual({});
-      const refresh = expectOk(await stack.run("refresh"));
-      expect(changesOf(refresh), refresh.output).toEqual({});
-      for (const id of emulator.instances.keys()) emulator.touch(id); // the revision alone can't tell that nothing has changed
-      expectOk(await stack.run("refresh"));
-      await expectConverged({ stack, emulator });
-      const remoteValues = ownStates(await stack.deployment()).map(({ outputs }) => outputs?.__words);
-      expect(remoteValues.filter((values) => values !== undefined && !isSecret(values))).toEqual([]);
+describeOnEngines("a state from an older version", (engine) => {
+  it.each(fixtures())(
+    "causes no diff, and an up applies changes of the program: %s",
+    async (_name, fixture) => {
+      await withFixture(engine, fixture, async ({ stack, emulator, folder }) => {
+        const preview = expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
+        expect(changesOf(preview), preview.output).toEqual({});
+        const refresh = expectOk(await stack.run("refresh"));
+        expect(changesOf(refresh), refresh.output).toEqual({});
+        for (const id of emulator.instances.keys()) emulator.touch(id); // a new revision, so that only the values can show that nothing changed
+        expectOk(await stack.run("refresh"));
+        await expectConverged({ stack, emulator });
+        const remoteValues = ownStates(await stack.deployment()).map(({ outputs }) => outputs?.__words);
+        expect(remoteValues.filter((values) => values !== undefined && !isSecret(values))).toEqual([]);
 
-      folder.write(`const FLAVOR = "large";${fixture.program}`);
-      const changed = expectOk(await stack.run("up"));
-      expect(changesOf(changed), changed.output).toEqual({ update: 2 });
-      expect(changed.output).not.toMatch(/__\w/);
-      expect([...emulator.instances.values()].map(({ fields }) => fields.flavor)).toEqual(["large", "large"]);
-      expect(ownStates(await stack.deployment())).toHaveLength(3);
-      expectOk(await stack.run("destroy"));
-      expect(emulator.instances.size + emulator.projects.size).toBe(0);
-    });
-  });
+        folder.write(`const FLAVOR = "large";${fixture.program}`);
+        const changed = expectOk(await stack.run("up"));
+        expect(changesOf(changed), changed.output).toEqual({ update: 2 });
+        expect(changed.output).not.toMatch(/__\w/);
+        expect([...emulator.instances.values()].map(({ fields }) => fields.flavor)).toEqual([
+          "large",
+          "large",
+        ]);
+        expect(ownStates(await stack.deployment())).toHaveLength(3);
+        expectOk(await stack.run("destroy"));
+        expect(emulator.instances.size + emulator.projects.size).toBe(0);
+      });
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** A provider that asks nobody: `create` only sleeps as long as the service's operation. */
+/** A provider that sends no requests. `create` only sleeps as long as an operation of the service takes. */
 const operationMs = Number(process.env.BENCH_OPERATION_MS ?? "0");
 
 let made = 0;

@@ -4,7 +4,7 @@ const path = require("node:path");
 const provider = JSON.stringify(path.join(__dirname, "no-op-provider.js"));
 const __provider = `exports.handler=()=>require(${provider}).noOp`;
 
-/** The floor: what Pulumi itself takes for a resource of this kind. */
+/** The floor: Pulumi's own time for a resource of this kind. */
 exports.Project = class Project extends CustomResource {
   constructor(name, args, options) {
     super("pulumi-nodejs:dynamic/bench:Project", name, { ...args, __provider }, options);

@@ -4,7 +4,7 @@ const uuid = require("uuid");
 
 const config = new pulumi.Config("cloudinfra");
 
-/** A client as most providers of this kind have one: in the closure of the provider, with a constant interval of polls. */
+/** A typical client: part of the provider's closure, with a constant polling interval. */
 class Client {
   constructor(endpoint, token) {
     this.endpoint = endpoint;
@@ -41,7 +41,7 @@ class Client {
   }
 }
 
-/** Both kinds of resource, but for the collection and the fields' names. */
+/** The provider of both resource types, which differ only in the collection and the field names. */
 class Provider {
   constructor(client, collection, fields) {
     this.client = client;
@@ -109,7 +109,7 @@ const instances = new Provider(client, "instances", {
   ...{ network: "network", publicIp: "public_ip", sshKeys: "ssh_keys", labels: "labels" },
 });
 
-/** The usual way: `dynamic.Resource`, whose whole provider goes into the state of each resource. */
+/** The usual way: a `dynamic.Resource`, which serializes the whole provider into the state of each resource. */
 exports.Project = class Project extends pulumi.dynamic.Resource {
   constructor(name, args, options) {
     super(projects, name, args, options);

@@ -1,6 +1,6 @@
 import type { Waiter } from "../waiter";
 
-/** One pause for ever. */
+/** A waiter with a constant pause. */
 function constant(name: string, pauseMs: number, firstLook: "at once" | "after a pause"): Waiter {
   return {
     name,
@@ -17,7 +17,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** As hcloud-go's `ActionClient.WaitFor`. */
+/** Like hcloud-go's `ActionClient.WaitFor`. */
 export const everyHalfSecond = constant("0.5 s (hcloud-go)", 500, "after a pause");
-/** As Terraform's provider for Google Cloud, whose `StateChangeConf` has a `PollInterval` and no `Delay`. */
+/** Like Terraform's provider for Google Cloud, whose `StateChangeConf` has a `PollInterval` and no `Delay`. */
 export const everyTenSeconds = constant("10 s (Terraform google)", 10_000, "at once");

@@ -4,8 +4,9 @@ import type { Look, Waiter } from "../waiter";
 const STATUS = { running: "Running", done: "Succeeded", failed: "Failed" } as const;
 
 /**
- * What Azure's clients wait with, with its defaults: a first look at once, then one every two seconds, or as Retry-After asks. Driven
- * as generated clients do, by `operation-location`; without a `location` it does not read the result in the end, nor do the others.
+ * The poller of Azure's clients with its defaults. It polls at once, and then every two seconds or as Retry-After
+ * requests. The benchmark uses `operation-location`, as generated clients do. Without a `location`, the poller doesn't
+ * read the result at the end, and neither do the other waiters.
  */
 export const coreLro: Waiter = {
   name: "@azure/core-lro",

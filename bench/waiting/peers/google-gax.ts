@@ -5,9 +5,9 @@ const NAME = "operations/op-1";
 const INTERNAL = 13;
 
 /**
- * What Google's clients wait with. Generated clients give their methods no settings for it, so that it takes those of
- * `createDefaultBackoffSettings`, which they also pass by name in their `check…Progress`: a first look at once, then pauses from 0.1 s
- * that grow by 1.3 up to 60 s. It knows no Retry-After.
+ * The poller of Google's clients. Generated clients pass no settings to their methods, so it uses
+ * `createDefaultBackoffSettings`, which they also pass in their `check…Progress`. It polls at once, and then after
+ * pauses from 0.1 s that grow by 1.3 up to 60 s. It ignores Retry-After.
  */
 export const googleGax: Waiter = {
   name: "google-gax",
@@ -33,7 +33,7 @@ export const googleGax: Waiter = {
   },
 };
 
-/** As it comes out of the protocol's decoder, with the name of the `oneof` in `result`. */
+/** Returns the operation as the protocol's decoder does, with the name of the `oneof` in `result`. */
 function asOperation({ state }: Look): object {
   if (state === "running") return { name: NAME, done: false };
   if (state === "done") return { name: NAME, done: true, result: "response", response: { value: NAME } };

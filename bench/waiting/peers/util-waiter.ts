@@ -5,8 +5,9 @@ const STATE = { running: WaiterState.RETRY, done: WaiterState.SUCCESS, failed: W
 const MAX_WAIT_SECONDS = 7_200;
 
 /**
- * What AWS's clients wait with: a first look at once, then a random pause from two seconds to 2, 4, 8 … seconds, at most 120. These
- * bounds are its own (`waiterServiceDefaults`) and those of most generated waiters; some begin with 5, 15 or 30 seconds.
+ * The waiter of AWS's clients. It polls at once, and then after a random pause from 2 seconds to 2, 4, 8 … seconds, at
+ * most 120. These bounds are its defaults (`waiterServiceDefaults`), and most generated waiters use them. Some begin
+ * with 5, 15 or 30 seconds.
  */
 export const utilWaiter: Waiter = {
   name: "@smithy/util-waiter",

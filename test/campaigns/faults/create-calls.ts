@@ -1,14 +1,14 @@
 import type { HostProvider } from "../../../src/provider/host";
 
-/** How many objects each call of `create` has made, however it ended. */
+/** Counts the objects that each call of `create` creates, including failed calls. */
 export class CreateCalls {
-  /** One number for each call, the latest last, by the resource's name. */
+  /** A number for each call, in order, by the resource's name. */
   private readonly made = new Map<string, number[]>();
   private readonly told = new Set<string>();
-  /** Objects that no call can have asked for. */
+  /** Names of objects that no call can have created. */
   readonly strays: string[] = [];
 
-  /** The provider of one resource, watched. */
+  /** Wraps the provider of one resource. */
   watched(provider: HostProvider, resource: string): HostProvider {
     return {
       ...provider,
@@ -19,7 +19,7 @@ export class CreateCalls {
     };
   }
 
-  /** An object was made; also when its call has given up meanwhile. @param name begins with the resource's, and a dash */
+  /** Records a new object, even if its call has already given up. @param name starts with the resource's name and a dash */
   madeOne(name: string): void {
     const calls = this.made.get(name.split("-")[0] ?? "");
     const latest = calls?.pop();
@@ -31,7 +31,7 @@ export class CreateCalls {
     return [...this.made.values()].flat();
   }
 
-  /** Resources of which a call has made more than one object; each is told once. */
+  /** Returns resources with a call that created more than one object. Each resource is returned once. */
   newlyDoubled(): string[] {
     const names = [...this.made].flatMap(([name, calls]) => (calls.some((made) => made > 1) ? name : []));
     const fresh = names.filter((name) => !this.told.has(name));

@@ -2,22 +2,22 @@ import type { Emulator, FaultRule, ReceivedRequest } from "../../../src/emulator
 import type { Random } from "../random";
 import type { StoredFailures } from "./stored-failures";
 
-/** How a request is spoiled, as tables name it. */
+/** A fault, by the names in the tables. */
 type Spoiling = Omit<FaultRule, "times" | "when" | "after">;
 
 export interface MixOptions {
-  /** Which part of the requests is hit, from 0 to 1. */
+  /** The share of requests with a fault, from 0 to 1. */
   readonly share: number;
-  /** Milliseconds of real time that a slow answer takes, and one that comes when its client has given up. */
+  /** Milliseconds of real time for slow replies, and for replies after the client's timeout. */
   readonly slowMs: number;
   readonly lateMs?: number;
-  /** Texts that bad answers repeat, as careless services do: the token, a secret. */
+  /** Strings that bad replies echo, as careless services do: the token and a secret. */
   readonly echo: readonly string[];
-  /** Stores failures, too. @default none are stored */
+  /** Also stores failures. @default no failures are stored */
   readonly storedFailures?: StoredFailures;
 }
 
-/** A problem document without a single field. */
+/** A problem document without fields. */
 const NO_PROBLEM = Object.fromEntries(
   ["type", "title", "status", "detail", "instance", "code", "trace_id"].map((name) => [name, undefined]),
 );
@@ -31,7 +31,7 @@ const MALFORMED = [
   "garbage",
 ] as const;
 
-/** Every way in which a request goes wrong, the likelier ones more than once. */
+/** Returns all faults. The likelier ones appear more than once. */
 function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
   const problem = { detail: `careless: ${echo.join(" ")}` };
   const gatewayTimeout: Spoiling = { kind: "empty", status: 504 };
@@ -41,7 +41,7 @@ function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
     ...[500, 502, 503, 504].map((status): Spoiling => ({ kind: "status", status, problem })),
     { kind: "status", status: 503, retryAfter: 2 },
     ...[500, 503].map((status): Spoiling => ({ kind: "status", status, problem: NO_PROBLEM })),
-    // After the work: a gateway has lost patience.
+    // After the work: a gateway timed out.
     ...[gatewayTimeout, gatewayTimeout],
     { kind: "status", status: 429 },
     { kind: "status", status: 429, retryAfter: 1 },
@@ -60,25 +60,25 @@ function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
 }
 
 /**
- * How many tries of a request in a row are hit: mostly one, but sometimes more than a client makes. (By single hits alone, no
- * request of 8 tries would ever fail.)
+ * Draws how many consecutive attempts of a request fail: usually one, but sometimes more than a client makes. With
+ * single faults alone, no request with 8 attempts would ever fail.
  */
 function streak(random: Random): number {
   const kind = random.fraction();
   if (kind < 0.65) return 1;
   return kind < 0.8 ? random.integer(2, 4) : random.integer(8, 12);
 }
-/** Hits that may be missing from the share, lest a short run gets none. */
+/** Faults that may be missing from the share, so that even a short run gets some. */
 const MOST_BEHIND = 2;
 const MEAN_STREAK = 0.65 + 0.15 * 3 + 0.2 * 10;
 
-/** Spoils a part of the requests at random until it is switched off. */
+/** Adds faults to a share of the requests at random, until it is switched off. */
 export class FaultMix {
   private readonly share: number;
   private seen = 0;
   private hits = 0;
   private readonly all: readonly Spoiling[];
-  /** Tries still to be hit, by request. */
+  /** Remaining attempts that fail, by request. */
   private readonly open = new Map<string, number>();
   private drawn: { readonly request: ReceivedRequest; readonly spoiling: Spoiling | undefined } | undefined;
   private active: readonly { off(): void }[] = [];
@@ -104,7 +104,7 @@ export class FaultMix {
     this.open.clear();
   }
 
-  /** Every rule asks; one answer holds for all of them. */
+  /** Every rule calls this function for a request. All of them get the same result. */
   private draw(request: ReceivedRequest): Spoiling | undefined {
     if (this.drawn?.request !== request) {
       const spoiling = this.isHit(request) ? this.pick(request) : undefined;
@@ -124,7 +124,10 @@ export class FaultMix {
     return left > 0;
   }
 
-  /** How many tries are to be hit from this one on. Some streaks are not used up: more are begun until the share is right. */
+  /**
+   * Draws the number of attempts that fail from now on. Some streaks stay unused, so more are started until the share
+   * is right.
+   */
   private begun(): number {
     const chance = this.share / (MEAN_STREAK * (1 - this.share) + this.share);
     const behind = this.share * this.seen - this.hits;

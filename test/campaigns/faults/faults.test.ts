@@ -7,9 +7,9 @@ const SEED = 5;
 const FAULTS = 0.2;
 const LIMIT_MS = 300_000;
 
-describe("operations through a service that spoils three of ten requests", () => {
+describe("operations at a service with faults in 30% of the requests", () => {
   it(
-    "all converge on one object for each resource, and no call of create makes two",
+    "converge on one object for each resource, and no call of create creates two",
     async () => {
       const report = await hostCampaign({ operations: 72, seed: SEED, faults: 0.3 });
       expect(report.breaches).toEqual([]);
@@ -21,15 +21,15 @@ describe("operations through a service that spoils three of ten requests", () =>
   );
 });
 
-describeOnEngines("up through a service that spoils a fifth of the requests", (engine) => {
+describeOnEngines("repeated runs of up at a service with faults in 20% of the requests", (engine) => {
   it(
-    "repeated until it succeeds, ends with what was asked for",
+    "end with the resources of the program",
     async () => {
       const options = { seed: SEED, faults: FAULTS, instances: 4, destroys: false, isVerbose: false };
       const { breaches, steps } = await stackCampaign(engine, options);
       expect(breaches).toEqual([]);
       expect(steps.map(({ words }) => words)).toEqual(["up, all new", "up, all changed"]);
-      // How many requests there are, and so which are hit, is up to the engine's order.
+      // The order of the requests, and therefore the faults, depends on the engine.
       expect(Math.max(...steps.map(({ hits }) => hits))).toBeGreaterThan(0);
     },
     LIMIT_MS,

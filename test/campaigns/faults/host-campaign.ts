@@ -6,18 +6,18 @@ import { openSetting } from "./setting";
 export interface HostOptions {
   readonly operations: number;
   readonly seed: number;
-  /** Which part of the requests is hit, from 0 to 1. */
+  /** The share of requests with a fault, from 0 to 1. */
   readonly faults: number;
 }
 
 export interface HostReport {
   readonly operations: readonly Operation[];
   readonly requests: number;
-  /** Requests hit, by fault. */
+  /** Number of requests with each fault. */
   readonly hits: ReadonlyMap<string, number>;
-  /** Calls that failed, by the first line of their words. */
+  /** Number of failed calls, by the first line of their messages. */
   readonly failures: ReadonlyMap<string, number>;
-  /** How many objects each call of `create` has made. */
+  /** The number of objects that each call of `create` has created. */
   readonly made: readonly number[];
   readonly ms: number;
   readonly breaches: readonly string[];
@@ -26,8 +26,8 @@ export interface HostReport {
 const ENOUGH_BREACHES = 20;
 
 /**
- * Operations at random through a service that spoils requests, by the provider's own host interface. In each round a half
- * of the resources is changed at once, and `up` is repeated, each in a process of its own, until nothing fails any more.
+ * Runs random operations through the provider's host interface, at a service with faults. Each round changes half of
+ * the resources and repeats `up`, each time in a new process, until nothing fails.
  */
 export async function hostCampaign({ operations, seed, faults }: HostOptions): Promise<HostReport> {
   const started = performance.now();
@@ -54,10 +54,10 @@ export async function hostCampaign({ operations, seed, faults }: HostOptions): P
   }
 }
 
-/** How a request was spoiled, if it was; an answer in place of the work is told by its status. */
+/** Returns the fault of a request, if any. A reply instead of the work is identified by its status. */
 function faultOf({ fault, status }: LoggedRequest): string | undefined {
   if (fault !== "status") return fault;
-  return status < 300 ? "first reply again" : `${status}`;
+  return status < 300 ? "repeated first reply" : `${status}`;
 }
 
 function counted(items: readonly string[]): Map<string, number> {

@@ -6,12 +6,12 @@ import { stackCampaign } from "./stack-campaign";
 import { failuresLines, hitsLine, operationsTable, stackTable } from "./table";
 
 const USAGE = `usage: npm run campaign:faults -- [options]
-  --operations N   creates, reads, updates, replacements and deletes, by the provider's own interface (500)
-  --seed N         repeats what is done and how answers go wrong; an even one has stacks at debug level (a new one)
-  --faults SHARE   the part of the requests that is hit, 0 to 0.5 (0.2)
+  --operations N   creations, reads, updates, replacements and deletions through the host interface (500)
+  --seed N         repeats the operations and faults; even seeds run stacks at debug level (a new seed)
+  --faults SHARE   share of requests with a fault, 0 to 0.5 (0.2)
   --engines all|none|fake|pulumi
-                   where a stack is made, changed and destroyed besides (all there are)
-  --instances N    how many that stack has (10)`;
+                   engines that also create, change and destroy a stack (all available)
+  --instances N    instances of that stack (10)`;
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   console.log(operationsTable(host));
   console.log(`\n${hitsLine(host)}`);
   const most = Math.max(0, ...host.made);
-  console.log(`${host.made.length} calls of create, none of which made more than ${most} object(s)`);
+  console.log(`${host.made.length} calls of create, each with at most ${most} object(s)`);
   console.log(`${(host.ms / 1000).toFixed(0)} s; calls failed with:\n${failuresLines(host)}\n`);
   const stacks = [];
   for (const engine of await engines()) {

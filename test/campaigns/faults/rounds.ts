@@ -9,41 +9,41 @@ import type { Process, Setting } from "./setting";
 import { type Action, type Slot, slots } from "./slot";
 import { StoredFailures } from "./stored-failures";
 
-/** One change of the program, or one look, and what it took. */
+/** One change of the program or one read, and its cost. */
 export interface Operation extends Tally {
   readonly action: Action;
   readonly slot: Slot;
   runs: number;
 }
 
-/** An operation that takes more runs than this is taken for one that never converges. */
+/** More runs than this mean that the operation never converges. */
 const MOST_RUNS = 25;
 
-/** What calls may fail with: all else blames somebody who has done nothing. */
+/** Codes that faults can cause. Any other code is a bug in the provider. */
 const PASSING: ReadonlySet<unknown> = new Set<ErrorCode>([
   ...(["unavailable", "unreachable", "rate_limited", "timeout", "operation_timeout"] as const),
   ...(["bad_reply", "not_this_service"] as const),
 ]);
 
-/** Changes a program again and again, and brings each change to its end; whatever is not as promised is a breach. */
+/** Repeatedly changes a program and runs it until it converges. Everything that breaks a promise is a breach. */
 export class Rounds {
   readonly done: Operation[] = [];
   readonly breaches: string[] = [];
   readonly failures: string[] = [];
   private readonly slots: readonly Slot[];
-  /** What the program does; what happens to it in time draws for itself, and does not change the program. */
+  /** Random numbers for the program. Other events use their own, so that they don't change the program. */
   private readonly random: Random;
   private readonly chance: Random;
   private readonly mix: FaultMix;
   private readonly storedFailures: StoredFailures;
-  /** A service shows values in one way. If it changed that, its objects would look as if somebody had changed them. */
+  /** The service keeps its representation of values. A change would look like a change by somebody else. */
   private readonly shows: Partial<Behaviour>;
-  /** Projects of somebody else, with instances of theirs, in which ours are made. */
+  /** Projects of somebody else, with instances of theirs, in which the campaign creates instances. */
   private readonly homes: readonly [string, string];
-  /** Resources whose conflict a person resolves by a refresh. */
+  /** Resources with a conflict, which the user resolves with a refresh. */
   private readonly toRefresh = new Set<Slot>();
 
-  /** Ids of objects to which somebody else has added something. */
+  /** Ids of objects to which somebody else has added fields. */
   private readonly addedTo = new Set<string>();
 
   constructor(
@@ -79,7 +79,7 @@ export class Rounds {
       operationMs: this.random.pick([100, 3_000, 20_000, 60_000]),
       pageSize: this.random.pick([undefined, 20]),
       cachedReplies: this.random.pick(["all", "all", "successes"]),
-      // Somebody else has instances of the same names.
+      // Somebody else has instances with the same names.
       uniqueNames: false,
       ...this.shows,
     } satisfies Partial<Behaviour>);
@@ -99,28 +99,28 @@ export class Rounds {
     for (let runs = 1; open.length > 0 && runs < MOST_RUNS; runs++) open = await this.run(open, "again");
     this.mix.stop();
     for (const { action, slot } of open)
-      this.broken(slot.options.name, `${action} has not converged in ${MOST_RUNS} runs`);
+      this.broken(slot.options.name, `${action} hasn't converged after ${MOST_RUNS} runs`);
     await this.setting.quiet();
     emulator.finishOperations();
     this.judge();
     this.done.push(...operations.filter(({ action }) => action !== "nothing"));
   }
 
-  /** Without faults, a refresh finds nothing to put right, once left-over entries of a journal are settled. */
+  /** Without faults, a refresh changes nothing, after it has handled the remaining journal entries. */
   async end(): Promise<void> {
     const { requests } = this.setting.emulator;
     await this.run([], "first");
     const before = requests.length;
     const looks = this.slots.map((slot) => begun("read", slot));
     for (const { slot } of await this.run(looks, "first"))
-      this.broken(slot.options.name, "can't be refreshed");
+      this.broken(slot.options.name, "the refresh fails");
     for (const { method, path } of requests.slice(before))
-      if (method !== "GET") this.breaches.push(`a refresh and an up in the end: ${method} ${path}`);
+      if (method !== "GET") this.breaches.push(`the final refresh and up sent ${method} ${path}`);
     this.judge();
     this.breaches.push(...this.setting.leaks.leaks());
   }
 
-  /** One `up` of the whole program. @returns the operations that failed, with those of resources that were as wanted */
+  /** Runs one `up` of the whole program. @returns the failed operations, and those of unchanged resources */
   private async run(open: readonly Operation[], which: "first" | "again"): Promise<Operation[]> {
     const moves = which === "again" && this.chance.chance(0.25);
     const process = await this.setting.process(moves ? "other" : "usual");
@@ -147,16 +147,15 @@ export class Rounds {
   }
 
   /**
-   * If the service has stored a failure, and an attempt went unanswered, the provider keeps the creation until a person looks at
-   * the service, and gives it up (docs/recovery.md). Then nothing may have been made with its key.
+   * If the service has stored a failure and an attempt got no reply, the provider keeps the creation. The user then
+   * checks the service and forgets the creation (docs/recovery.md). No object may exist for its key.
    */
   private async givenUp({ resource, options }: Slot): Promise<void> {
     const key = parseRecorded(resource.saved?.state ?? {}).pending?.key;
     const known = key === undefined ? undefined : this.storedFailures.knowledgeOf(key);
     if (key === undefined || known === undefined) return;
-    if (known === "stored")
-      this.broken(options.name, `keeps a creation of which the failure is stored: ${key}`);
-    this.failures.push("(a person has given up a creation with a stored failure)");
+    if (known === "stored") this.broken(options.name, `keeps a creation whose failure is stored: ${key}`);
+    this.failures.push("(the user forgot a creation with a stored failure)");
     resource.forget();
     await this.setting.forget(key);
   }
@@ -173,7 +172,7 @@ export class Rounds {
       await resource.refresh({ provider, journalDir });
       const stays = action === "read" || action === "update" || action === "nothing";
       if (stays && resource.saved?.id !== id)
-        this.broken(options.name, "a refresh has dropped what is there");
+        this.broken(options.name, "a refresh removed an existing object from the state");
     }
     await resource.up({ provider, journalDir }, slot.news());
   }
@@ -181,14 +180,14 @@ export class Rounds {
   private async failed(slot: Slot, error: unknown, process: Process): Promise<void> {
     const { options, resource } = slot;
     const words = error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
-    // What a careless service repeats to others is a secret for them only where they know it for one.
+    // A careless service may echo this secret to other resources, whose calls can't recognize it.
     this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
-    const { code = "no code at all" } = Object(Object(error).cause);
+    const { code = "no code" } = Object(Object(error).cause);
     const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
     if (code === "revision_conflict" && this.isUnclear(slot)) this.toRefresh.add(slot);
     else if (code === "forbidden" && (await this.isRemoved(slot, process))) return;
     else if (!PASSING.has(code) && !isDeleted)
-      this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
+      this.broken(options.name, `failed with ${code}, which no fault can cause: ${words}`);
     const [line = ""] = words.split("\n");
     this.failures.push(
       line.replace(/ ("[^"]*"|(ins|prj|op)-[0-9a-f]+)/g, "").replace(/\d+ (m?s|%)/g, "… $1"),
@@ -196,8 +195,8 @@ export class Rounds {
   }
 
   /**
-   * Whether a conflict may be about what isn't shown, or what ids don't show: somebody else has added something, or the reply to an update of
-   * one's own was lost (README).
+   * Returns whether a conflict may be about hidden fields or hidden ids: somebody else has added fields, or the reply
+   * to an update was lost (README).
    */
   private isUnclear({ resource, options }: Slot): boolean {
     const { unshown = [], normalize = [] } = this.shows;
@@ -210,13 +209,14 @@ export class Rounds {
   }
 
   /**
-   * A machine can't know that a project was deleted if another machine requested that: a person removes it from the state (README).
+   * The journal of this machine doesn't record that another machine has requested the deletion of a project. The user
+   * removes the project from the state (README).
    */
   private async isRemoved({ resource, options }: Slot, process: Process): Promise<boolean> {
     for (const { id } of resource.entries) {
       const isGone = options.kind === "project" && this.setting.world.wasDeleted("project", id);
       if (!isGone || (await this.setting.hasRequestedDeletion(process, id))) continue;
-      this.failures.push("(a person has removed a project from the state that another machine has deleted)");
+      this.failures.push("(the user removed a project from the state that another machine deleted)");
       resource.forget(id);
       return true;
     }
@@ -234,15 +234,15 @@ export class Rounds {
     this.setting.lookIntoJournals();
     const found = [
       ...world.breaches(this.slots).map((words) => `${words}\n  ${JSON.stringify(emulator.behaviour)}`),
-      ...calls.strays.splice(0).map((name) => `"${name}" was made by no call`),
+      ...calls.strays.splice(0).map((name) => `"${name}" was created by no call`),
       ...warnings
         .splice(0)
         .filter(isUnexpected)
-        .map((message) => `the provider has warned: ${message}\n${world.storyOf(message)}`),
+        .map((message) => `the provider warned: ${message}\n${world.storyOf(message)}`),
     ];
     this.breaches.push(...found);
     for (const name of calls.newlyDoubled())
-      this.broken(name, "one create call has made more than one object");
+      this.broken(name, "one call of create created more than one object");
   }
 }
 
@@ -250,7 +250,7 @@ function begun(action: Action, slot: Slot): Operation {
   return { action, slot, runs: 0, requests: 0 };
 }
 
-/** After a stored failure the provider tells of objects of the same name: there are some, of somebody else. */
+/** After a stored failure, the provider warns about objects with the same name. Some belong to somebody else. */
 function isUnexpected(warning: string): boolean {
   return !warning.includes("but it may have created it");
 }

@@ -11,31 +11,31 @@ import { openProviders, type Providers } from "../../provider/providers";
 import { CreateCalls } from "./create-calls";
 import { World } from "./world";
 
-/** So many times faster than a clock on the wall; the service's goes with it. */
+/** The speed of the clock, compared with real time. The service's clock has the same speed. */
 const SPEED = 50;
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** A process of the provider, and where the journal of its machine is. */
+/** A provider process, and the journal folder of its machine. */
 export interface Process extends Providers {
   readonly journalDir: string;
 }
 
-/** A service, what it must hold, and two machines on which the provider runs. */
+/** A service, its expected objects, and two machines with providers. */
 export interface Setting {
   readonly emulator: Emulator;
   readonly world: World;
   readonly calls: CreateCalls;
   readonly leaks: Leaks;
-  /** What the provider has warned of. */
+  /** The provider's warnings. */
   readonly warnings: string[];
   process(machine: "usual" | "other"): Promise<Process>;
   /** Removes the journal entry of a creation on both machines, as `recover --forget` does. */
   forget(key: string): Promise<void>;
-  /** Whether the machine of this process has a record that it has requested the deletion of a project. */
+  /** Whether this machine's journal records a requested deletion of the project. */
   hasRequestedDeletion(process: Process, project: string): Promise<boolean>;
   /** Searches the journals for the token. */
   lookIntoJournals(): void;
-  /** Resolves when no request is under way any more, also none that its client has given up. */
+  /** Resolves when no request is running, including those that their clients have abandoned. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }

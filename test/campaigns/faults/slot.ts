@@ -3,7 +3,7 @@ import type { Properties } from "../../../src/model/state";
 import { EngineResource } from "../host/resource";
 import type { Random } from "../random";
 
-/** What a person asks for; "nothing": only what another machine's journal makes necessary. */
+/** A change of the program. "nothing" only does what another machine's journal requires. */
 export type Action = "create" | "read" | "update" | "replace" | "delete" | "nothing";
 
 const REGIONS = ["eu-1", "us-1"] as const;
@@ -13,20 +13,20 @@ const FLAVORS = ["m1.small", "m1.large", "m1.huge"] as const;
 
 export interface SlotOptions {
   readonly kind: "project" | "instance";
-  /** The resource's name in the program; the names of its objects begin with it and a dash. */
+  /** The resource's name in the program. The names of its objects start with it and a dash. */
   readonly name: string;
-  /** The program gives the object's name. */
+  /** Whether the program gives the object's name. */
   readonly isNamed: boolean;
-  /** The network, which is a secret then. */
+  /** The network, if it is secret. */
   readonly secret: string | undefined;
-  /** Calls may take less time than the longest operations do, or hardly more. */
+  /** Whether the timeouts of calls are shorter than the longest operation, or hardly longer. */
   readonly isHurried: boolean;
 }
 
-/** A resource of the program, now declared and now not. */
+/** A resource that the program sometimes declares. */
 export class Slot {
   readonly resource: EngineResource;
-  /** The program's arguments; undefined where it does not declare the resource. */
+  /** The program's arguments, or undefined if the program doesn't declare the resource. */
   wanted: Properties | undefined;
 
   constructor(readonly options: SlotOptions) {
@@ -36,12 +36,12 @@ export class Slot {
     );
   }
 
-  /** The name that the slot's objects have where the program gives one. */
+  /** The name of the slot's objects if the program gives one. */
   get givenName(): string {
     return `${this.options.name}-given`;
   }
 
-  /** The inputs as the program registers them, with a fresh key at every run. */
+  /** Returns the inputs as the program registers them, with a fresh key for each run. */
   news(): Properties | undefined {
     if (this.wanted === undefined) return undefined;
     const { kind, secret, isHurried } = this.options;
@@ -56,14 +56,14 @@ export class Slot {
     };
   }
 
-  /** What can be done with it now. */
+  /** Returns the actions that are possible now. */
   actions(): [Action, ...Action[]] {
     if (this.wanted === undefined) return ["create"];
     const all: [Action, ...Action[]] = ["read", "replace", "replace", "delete"];
     return this.options.kind === "project" ? all : [...all, "update", "update", "update"];
   }
 
-  /** Changes the program. @param projects where instances may be */
+  /** Changes the program. @param projects the possible projects of instances */
   apply(action: Action, random: Random, projects: readonly [string, ...string[]]): void {
     if (action === "delete") this.wanted = undefined;
     else if (action === "create") this.wanted = this.first(random, projects);
@@ -106,7 +106,7 @@ export class Slot {
       { labels: undefined, flavor },
       { sshKeys: undefined, publicIp: this.wanted?.publicIp === undefined ? "auto" : undefined },
     ];
-    // A refresh can't see that something was taken back: after one, the update is sent again, and takes as long again.
+    // A refresh can't show that an argument was removed. After one, the update is sent again, and takes as long.
     const changes: [Properties, ...Properties[]] = this.options.isHurried ? made : [...made, ...takenBack];
     const all = Object.entries({ ...this.wanted, ...random.pick(changes) });
     return Object.fromEntries(all.filter(([, value]) => value !== undefined));
@@ -119,7 +119,7 @@ export class Slot {
 
 function other(random: Random, choices: readonly string[], old: unknown): string {
   const [first, ...rest] = choices.filter((choice) => choice !== old);
-  if (first === undefined) throw new Error("there is no other choice");
+  if (first === undefined) throw new Error("there is no other value");
   return random.pick([first, ...rest]);
 }
 
@@ -127,7 +127,7 @@ function sshKey(random: Random): string {
   return `ssh-ed25519 AAAA${random.seed()} ada`;
 }
 
-/** The resources of the program: twelve projects, and three times as many instances, of every sort. */
+/** Returns the resources of the program: twelve projects and 36 instances with all combinations. */
 export function slots(secret: string): Slot[] {
   const each = (kind: SlotOptions["kind"], count: number): Slot[] =>
     Array.from({ length: count }, (_, number) => {

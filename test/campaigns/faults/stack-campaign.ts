@@ -18,12 +18,12 @@ import { FaultMix } from "./fault-mix";
 
 export interface StackOptions {
   readonly seed: number;
-  /** Which part of the requests is hit, from 0 to 1. */
+  /** The share of requests with a fault, from 0 to 1. */
   readonly faults: number;
   readonly instances: number;
-  /** Whether the stack is destroyed in the end. */
+  /** Whether the stack is destroyed at the end. */
   readonly destroys: boolean;
-  /** Whether everybody tells all that they can, and it is searched for secrets, too. */
+  /** Whether all processes log at debug level, and the logs are searched for secrets. */
   readonly isVerbose: boolean;
 }
 
@@ -43,16 +43,16 @@ export interface StackReport {
 }
 
 const MOST_RUNS = 15;
-/** No command needs that long. */
+/** Longer than any command takes. */
 const LIMIT_MS = 120_000;
 
-/** A stack through a service that spoils requests: made, changed and destroyed, each by one command that is repeated until it succeeds. */
+/** Creates, changes and destroys a stack at a service with faults. Each command is repeated until it succeeds. */
 export async function stackCampaign(engine: Engine, options: StackOptions): Promise<StackReport> {
   const random = new Random(options.seed);
   const program = firstProgram(random, options.instances);
   const steps: Step[] = [];
   const breaches: string[] = [];
-  // Deadlines before patience: half an hour of retries is too long to watch.
+  // Short deadlines, because the default of half an hour of retries takes too long.
   const config = { "cloudinfra:operationTimeout": "5s" };
   const behaviour = { ...randomBehaviour(random), operationMs: 300, pageSize: undefined };
   const env = options.isVerbose ? MOST_VERBOSE : {};
@@ -67,10 +67,10 @@ export async function stackCampaign(engine: Engine, options: StackOptions): Prom
       scenario.write(sourceOf(changed));
       steps.push(await life.step("up, all changed", "up", changed));
       if (options.destroys) steps.push(await life.step("destroy", "destroy", undefined));
-      breaches.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+      breaches.push(...elsewhere.requests.map((request) => `a request to another origin: ${request}`));
     }),
   );
-  // In the end it is searched for the token and for secret inputs, wherever they could get out.
+  // Finally, search for the token and for secret inputs everywhere.
   await played.catch(
     (error: unknown) => void breaches.push(error instanceof Error ? error.message : String(error)),
   );
@@ -98,7 +98,7 @@ class Life {
       const result = await stack.run(command, { signal: AbortSignal.timeout(LIMIT_MS) });
       ok = result.ok;
       if (!ok && runs + 1 === MOST_RUNS)
-        this.breaches.push(`${words} has not succeeded in ${MOST_RUNS} runs:\n${result.output}`);
+        this.breaches.push(`${words} hasn't succeeded after ${MOST_RUNS} runs:\n${result.output}`);
     }
     this.mix.stop();
     const ms = performance.now() - started;
@@ -116,7 +116,7 @@ class Life {
   }
 }
 
-/** After an `up` that succeeded, a further one has nothing to do and nothing to ask. */
+/** After a successful `up`, another one changes nothing and sends no requests. */
 async function whatAnotherUpDoes({ stack, emulator }: { stack: Scenario["stack"]; emulator: Emulator }) {
   const before = emulator.requests.length;
   const { ok, changes, output } = await stack.run("up");
@@ -124,7 +124,7 @@ async function whatAnotherUpDoes({ stack, emulator }: { stack: Scenario["stack"]
   const asked = emulator.requests.slice(before).map((request) => `${request.method} ${request.path}`);
   return ok && Object.keys(others).length === 0 && asked.length === 0
     ? []
-    : [`another up was not idle: ${JSON.stringify(changes)} ${asked.join(", ")}\n${output}`];
+    : [`another up wasn't idle: ${JSON.stringify(changes)} ${asked.join(", ")}\n${output}`];
 }
 
 function firstProgram(random: Random, count: number): Program {
@@ -132,7 +132,7 @@ function firstProgram(random: Random, count: number): Program {
   return { ...randomProgram(random), instances };
 }
 
-/** Some changed in place, some replaced, one removed, one more. */
+/** Changes some instances in place, replaces some, removes one, and adds one. */
 function changedProgram(random: Random, { project, instances }: Program): Program {
   const [first, ...rest] = instances.map((instance, at) =>
     at % 3 === 2 ? changedForReplacement(random, instance) : changedInPlace(random, instance),

@@ -3,35 +3,35 @@ import type { Random } from "../random";
 
 type Spoiling = Omit<FaultRule, "times" | "when" | "after">;
 
-/** First replies of creations that the service returns again for their keys (§4.7). */
+/** First replies to creations that the service repeats for their keys (§4.7). */
 const STORED = [500, 503].map((status): Spoiling => ({ kind: "status", status, cached: true }));
 
-/** After these the service has no first reply to a key. */
+/** After these faults, the service has no first reply for a key. */
 const BEFORE_THE_WORK: ReadonlySet<FaultKind> = new Set(["reset", "hang", "status", "html"]);
 
-/** Replies with which a client can be certain within one call; a deadline may end the call before the last of them arrives. */
+/** Enough replies for certainty within one call. A deadline may end the call before the last one arrives. */
 const ENOUGH_REPLIES = 3;
 
 const SHARE = 0.15;
 
-/** Stores failures for the keys of creations, and knows from the requests what the provider can conclude from them (E4). */
+/** Stores failures for the keys of creations, and derives from the requests what the provider can conclude (E4). */
 export class StoredFailures {
   readonly rules = STORED;
-  /** Keys for which the service has a first reply. */
+  /** Keys with a first reply at the service. */
   private readonly replied = new Set<string>();
-  /** Keys with a stored failure, and whether its trace id tells it apart from other failures. */
+  /** Keys with a stored failure, and whether its trace id distinguishes it from other failures. */
   private readonly stored = new Map<string, { readonly isTraced: boolean }>();
-  /** How many requests had come when the latest runs began. */
+  /** The number of requests at the start of each of the latest runs. */
   private readonly runs: number[] = [];
 
   constructor(private readonly emulator: Emulator) {}
 
-  /** A run begins. In another run, nothing is known of how earlier attempts ended. */
+  /** Starts a run. The provider of a run doesn't know the results of earlier attempts. */
   begin(): void {
     this.runs.push(this.emulator.requests.length);
   }
 
-  /** A failure to store for this request, by chance, if the service has no first reply to its key. */
+  /** Sometimes returns a failure to store for this request, if the service has no first reply for its key. */
   draw(request: ReceivedRequest, random: Random): Spoiling | undefined {
     const key = keyOf(request);
     if (key === undefined || this.replied.has(key) || !random.chance(SHARE)) return undefined;
@@ -40,7 +40,7 @@ export class StoredFailures {
     return STORED[random.integer(0, STORED.length - 1)];
   }
 
-  /** To be called with each request, and with what spoils it. */
+  /** Must be called with each request and its fault. */
   drawn(request: ReceivedRequest, spoiling: Spoiling | undefined): void {
     const key = keyOf(request);
     if (key === undefined) return;
@@ -49,8 +49,9 @@ export class StoredFailures {
   }
 
   /**
-   * What a provider that has kept the creation with this key may know. `stored`: the failure is a stored one, because every attempt in
-   * the one run was answered with it. `unclear`: only a person can tell. Undefined: no failure was stored.
+   * Returns what the provider can conclude if it has kept the creation with this key. `stored`: the failure is a stored
+   * one, because every attempt in the one run received it. `unclear`: only a user can decide. Undefined: no failure was
+   * stored.
    */
   knowledgeOf(key: string): "stored" | "unclear" | undefined {
     const stored = this.stored.get(key);

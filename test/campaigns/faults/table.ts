@@ -3,15 +3,15 @@ import type { HostReport } from "./host-campaign";
 import type { Operation } from "./rounds";
 import type { StackReport } from "./stack-campaign";
 
-/** Operations by kind: how many, how many failed at first, runs and requests until they had converged. */
+/** Formats operations by kind: their number, how many failed at first, and the runs and requests until they converged. */
 export function operationsTable({ operations }: HostReport): string {
   const header = [
     "",
     "operations",
-    "failed first",
-    "runs mean",
+    "failed at first",
+    "mean runs",
     "max",
-    "requests mean",
+    "mean requests",
     "median",
     "p95",
     "max",
@@ -36,14 +36,14 @@ function row(name: string, operations: readonly Operation[]): string[] {
   ].map(String);
 }
 
-/** Requests that were hit, by fault; an answer in place of the work by its status. */
+/** Formats the number of requests with each fault. Replies instead of the work are identified by their status. */
 export function hitsLine({ requests, hits }: Pick<HostReport, "requests" | "hits">): string {
   const all = [...hits.values()].reduce((sum, count) => sum + count, 0);
   const each = [...hits].sort(([, a], [, b]) => b - a).map(([fault, count]) => `${fault} ${count}`);
-  return `${requests} requests, ${all} of them hit (${((100 * all) / requests).toFixed(1)} %): ${each.join(", ")}`;
+  return `${requests} requests, ${all} of them with a fault (${((100 * all) / requests).toFixed(1)} %): ${each.join(", ")}`;
 }
 
-/** What calls failed with, the most frequent first. */
+/** Formats the failures of calls, the most frequent first. */
 export function failuresLines({ failures }: Pick<HostReport, "failures">): string {
   const lines = [...failures].sort(([, a], [, b]) => b - a).map(([words, count]) => `${count} × ${words}`);
   const more = lines.length > MOST_FAILURES ? [`… and ${lines.length - MOST_FAILURES} more`] : [];
@@ -52,7 +52,7 @@ export function failuresLines({ failures }: Pick<HostReport, "failures">): strin
 const MOST_FAILURES = 12;
 
 export function stackTable(reports: readonly StackReport[]): string {
-  const header = ["engine", "command", "runs", "requests", "hit", "seconds"];
+  const header = ["engine", "command", "runs", "requests", "faults", "seconds"];
   const rows = reports.flatMap(({ engine, steps }) =>
     steps.map(({ words, runs, requests, hits, ms }) => [
       ...[engine, words],
@@ -66,7 +66,7 @@ function mean(numbers: readonly number[]): string {
   return (numbers.reduce((sum, one) => sum + one, 0) / Math.max(1, numbers.length)).toFixed(2);
 }
 
-/** The number that so great a part of them does not exceed. */
+/** Returns the number that this share of the numbers doesn't exceed. */
 function share(sorted: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0;
 }

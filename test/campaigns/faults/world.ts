@@ -8,30 +8,30 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MOST_TOLD = 60;
 
-/** What the service must hold, whoever made it: the judge at the end of each round. */
+/** Checks at the end of each round that the service has the expected objects. */
 export class World {
-  /** Objects of somebody else, as they made them. */
+  /** Objects of somebody else, with their original fields. */
   private readonly foreign = new Map<string, Fields>();
-  /** What somebody else added to instances of ours. */
+  /** Fields that somebody else added to instances of the program. */
   private readonly added = new Map<StoredInstance, Fields>();
-  /** Operations that create something, and projects that were created without one. */
+  /** Operations of creations, and projects that were created without one. */
   private readonly known = new Set<object>();
-  /** Under which names objects were asked for, by id. */
+  /** Requested names of objects, by id. */
   private readonly names = new Map<string, string>();
 
   constructor(
     readonly emulator: Emulator,
-    /** Told of each object that a creation makes, with the name that was asked for. */
+    /** Called with the requested name of each object that a creation creates. */
     private readonly onMade: (name: string) => void,
   ) {}
 
-  /** To be called after each request, at once. */
+  /** Must be called directly after each request. */
   answered({ method, body }: LoggedRequest): void {
     if (method !== "POST") return;
     const { operations, projects } = this.emulator;
     const creations = [...operations.values()].filter(({ kind }) => kind === "create");
     const byOperation = new Set(creations.map(({ target }) => keyOf(target.kind, target.id)));
-    // By the objects themselves: ids may be assigned again.
+    // By object identity, because ids may be reused.
     const made = [
       ...creations.map(
         (operation) => [operation, keyOf(operation.target.kind, operation.target.id)] as const,
@@ -49,7 +49,7 @@ export class World {
     }
   }
 
-  /** The latest requests about the objects whose names begin so, for whoever looks for what went wrong. */
+  /** Formats the latest requests about the objects whose names have this prefix, for debugging. */
   story(prefix: string): string {
     const keys = [...this.names].flatMap(([key, name]) => (name.startsWith(prefix) ? key : []));
     const operations = [...this.emulator.operations.values()].filter(({ target }) =>
@@ -71,15 +71,16 @@ export class World {
       .join("\n");
   }
 
-  /** The latest requests about the resource of the object that a message names. */
+  /** Formats the latest requests about the resource of the object that a message names. */
   storyOf(message: string): string {
     const [key] = [...this.names.keys()].filter((name) => message.includes(` ${name.split("/").at(-1)}`));
     return key === undefined ? "" : this.story(`${this.names.get(key)?.split("-")[0]}-`);
   }
 
   /**
-   * Whether a request of ours has deleted this object. The journal of the other machine may still hold its creation. If that is
-   * resumed while faults hide the object's absence, only the next `up` finds out that it no longer exists.
+   * Returns whether the provider has requested the deletion of this object. The journal of the other machine may still
+   * contain its creation. If that creation is resumed while faults hide the object's absence, only the next `up`
+   * detects that it no longer exists.
    */
   wasDeleted(kind: "project" | "instance", id = ""): boolean {
     const { projects, instances, requests } = this.emulator;
@@ -101,7 +102,7 @@ export class World {
     this.foreign.set(keyOf("instance", id), structuredClone(all));
   }
 
-  /** Somebody puts a label and a setting of theirs on an instance of ours, which is none of the program's business. */
+  /** Adds a label and an unmanaged field to an instance of the program, as somebody else. */
   addTo(id: string, random: Random): void {
     const instance = this.emulator.instances.get(id);
     if (instance === undefined) return;
@@ -115,7 +116,7 @@ export class World {
     this.emulator.edit(id, { backup: theirs.backup, labels }, "instance");
   }
 
-  /** What is not as it has to be. */
+  /** Returns all violations. */
   breaches(slots: readonly Slot[]): string[] {
     const { projects, instances } = this.emulator;
     const there = new Map([
@@ -130,19 +131,19 @@ export class World {
     );
     for (const [id, fields] of there) {
       if (!held.has(id) && !this.foreign.has(id))
-        found.push(`${id} ("${fields.name}") is at the service, and no resource's`);
+        found.push(`${id} ("${fields.name}") is at the service, but belongs to no resource`);
     }
     for (const instance of instances.values()) {
       const theirs = this.added.get(instance);
       if (theirs !== undefined && !isKept(theirs, instance.fields))
         found.push(
-          `what somebody added to ${instance.id} is gone: ${JSON.stringify(theirs)} in ${JSON.stringify(instance.fields)}\n` +
+          `fields that somebody else added to ${instance.id} are missing: ${JSON.stringify(theirs)} in ${JSON.stringify(instance.fields)}\n` +
             this.story(String(instance.fields.name).split("-")[0] ?? ""),
         );
     }
     for (const [id, fields] of this.foreign)
       if (!isDeepStrictEqual(there.get(id), fields))
-        found.push(`${id}, which is somebody else's, was touched`);
+        found.push(`${id}, which belongs to somebody else, was changed`);
     return found;
   }
 }
@@ -153,9 +154,10 @@ function breachesOf({ wanted, resource, options }: Slot, there: ReadonlyMap<stri
   if (wanted === undefined) return entries.length === 0 ? [] : wrong("is still in the state");
   const [entry, ...more] = entries;
   if (entry === undefined || more.length > 0) return wrong(`${entries.length} entries in the state`);
-  if (!resource.isSettled) return wrong("is not settled in the state");
+  if (!resource.isSettled) return wrong("is unfinished in the state");
   const fields = there.get(keyOf(options.kind, entry.id));
-  if (fields === undefined) return wrong(`${entry.id} of the state is not at the service`);
+  if (fields === undefined)
+    return wrong(`${entry.id}, which the state records, doesn't exist at the service`);
   const kindFields = options.kind === "project" ? projectFields : instanceFields;
   return kindFields.flatMap(({ name, wire }) => {
     const asked = name === "name" ? (wanted.name ?? entry.inputs.name) : wanted[name];
@@ -166,13 +168,13 @@ function breachesOf({ wanted, resource, options }: Slot, there: ReadonlyMap<stri
         : isDeepStrictEqual(fields[wire], asked);
     const isInState = isDeepStrictEqual(entry.state[name], asked);
     return [
-      ...(isThere ? [] : wrong(`${name} at the service is not what is wanted`)),
-      ...(isInState ? [] : wrong(`${name} in the state is not what is wanted`)),
+      ...(isThere ? [] : wrong(`${name} at the service differs from the program`)),
+      ...(isInState ? [] : wrong(`${name} in the state differs from the program`)),
     ];
   });
 }
 
-/** A project and an instance may have the same id. */
+/** The ids of a project and an instance may be the same. */
 function keyOf(kind: "project" | "instance", id: string): string {
   return `${kind}s/${id}`;
 }

@@ -3,8 +3,9 @@ import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { Random } from "../random";
 
 /**
- * A service with what others do to its objects. It has no lag and normalizes nothing: the ledger compares values as they are at each
- * request with what errors report. Its ids are unique over all kinds, because the ledger identifies objects by them.
+ * Draws a service whose objects somebody else edits. It has no lag and doesn't normalize values, because the ledger
+ * compares the values at each request with those in errors. Ids are unique across both kinds, because the ledger
+ * identifies objects by them.
  */
 export function foreignBehaviour(random: Random): Partial<Behaviour> {
   const usual = randomBehaviour(random);
@@ -14,9 +15,10 @@ export function foreignBehaviour(random: Random): Partial<Behaviour> {
     ...unusual,
     ids: ids === "uuid" ? "uuid" : "prefixed",
     normalize: [],
-    // What others do to a property that nothing shows can't be noticed (README).
+    // Nobody can notice a change by somebody else to a property that no reply shows (README).
     unshown: [],
-    // A project that the reply to its creation shows gets its name from the first refresh, whoever has changed it by then.
+    // If the reply to a project's creation shows no name, the first refresh sets it. Somebody may have changed it by
+    // then.
     projectPost: 202,
     lagMs: 0,
     busyInstance: random.pick(["accepted", "accepted", "refused"]),

@@ -5,7 +5,7 @@ import type { EngineResource } from "../host/resource";
 import type { Ledger } from "./ledger";
 import { atService, inProperties, same, targetsOf } from "./targets";
 
-/** What somebody did to a resource, and a refresh does not show. */
+/** Returns changes by somebody else that a refresh doesn't show. */
 export function notShown(
   before: Saved,
   after: Saved | undefined,
@@ -13,20 +13,20 @@ export function notShown(
   ledger: Ledger,
 ): string[] {
   const isThere = instances.has(before.id) || projects.has(before.id);
-  if (after === undefined) return isThere ? [`a refresh has dropped ${before.id}, which is there`] : [];
-  if (!isThere) return [`a refresh has kept ${after.id}, which is gone`];
+  if (after === undefined) return isThere ? [`a refresh removed ${before.id}, which still exists`] : [];
+  if (!isThere) return [`a refresh kept ${after.id}, which no longer exists`];
   return ledger.entriesOf(before.id).flatMap(({ target, value }) => {
     if (inProperties(target, before.inputs) === undefined) return [];
     const shown = [after.inputs, after.state].map((properties) => inProperties(target, properties));
     return shown.every((one) => same(one, value))
       ? []
       : [
-          `a refresh shows ${target} as ${JSON.stringify(shown)}, and somebody made it ${JSON.stringify(value)}`,
+          `a refresh shows ${target} as ${JSON.stringify(shown)}, but somebody set it to ${JSON.stringify(value)}`,
         ];
   });
 }
 
-/** What is not as the program asks for, after an `up` that succeeded. */
+/** Returns differences from the program after a successful `up`. */
 export function notConverged(
   args: Properties,
   { saved, isSettled }: EngineResource,
@@ -34,12 +34,12 @@ export function notConverged(
   isOurs: (id: string) => boolean,
 ): string[] {
   const objects = new Map([...projects, ...instances].map(([id, { fields }]) => [id, fields]));
-  if (saved === undefined || !isSettled) return ["the state has no settled resource"];
+  if (saved === undefined || !isSettled) return ["the state has no finished resource"];
   const fields = objects.get(saved.id);
-  if (fields === undefined) return [`${saved.id} is in the state, and not at the service`];
+  if (fields === undefined) return [`${saved.id} is in the state, but doesn't exist at the service`];
   const strays = [...objects.keys()].filter((id) => isOurs(id) && id !== saved.id);
   return [
-    ...strays.map((id) => `${id} is at the service, and in no state`),
+    ...strays.map((id) => `${id} is at the service, but not in the state`),
     ...targetsOf(args).flatMap((target) => {
       const wanted = inProperties(target, args);
       const isSame =

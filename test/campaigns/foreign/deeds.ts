@@ -1,18 +1,21 @@
 import type { Random } from "../random";
 import type { Target } from "./targets";
 
-/** What somebody does to an object of ours. */
+/** An action of somebody else on an object of the program. */
 export type Deed =
   | {
       readonly kind: "set";
       readonly target: Target;
-      /** A value of their own; by chance what the program asks for; what the state has; none. */
+      /** The new value: a different one, the program's, the state's, or none. */
       readonly to: "theirs" | "wanted" | "known" | "none";
     }
-  /** Only the revision moves; deleted; deleted and made again, with another id; being deleted for a while. */
+  /**
+   * touch: only the revision changes. re-create: deleted and created with another id. begin to delete: in deletion for
+   * a while.
+   */
   | { readonly kind: "touch" | "delete" | "re-create" | "begin to delete" };
 
-/** When: before the command, or right after so many of its requests (of that method) were answered. */
+/** When it happens: before the command, or directly after the n-th request (of that method). */
 export type Moment = "before" | { readonly method?: string; readonly nth: number };
 
 export interface Planned {
@@ -29,7 +32,7 @@ const OF_OTHERS = {
   instance: ["labels.owner", "labels.also", "backup"],
 } as const;
 
-/** One deed to six. */
+/** Plans one to six actions. */
 export function plan(random: Random, kind: "project" | "instance"): Planned[] {
   const count = random.pick([1, 1, 1, 2, 2, 3, 6]);
   return Array.from({ length: count }, () => ({
@@ -38,7 +41,7 @@ export function plan(random: Random, kind: "project" | "instance"): Planned[] {
   }));
 }
 
-/** Deeds after which a stack can be compared: nothing is replaced, and every instance runs. */
+/** Plans actions after which a stack can be compared: they replace nothing, and every instance is running. */
 export function planForStacks(random: Random): Planned[] {
   return plan(random, "instance").map(forStacks);
 }
@@ -54,7 +57,7 @@ function forStacks(planned: Planned): Planned {
 
 function randomDeed(random: Random, kind: "project" | "instance"): Deed {
   const lot = random.fraction();
-  // Nothing proves that a project was deleted, so that a refresh asks a person to decide.
+  // Nothing proves that a project was deleted, so a refresh would require the user to decide.
   if (kind === "instance") {
     if (lot < 0.08) return { kind: "delete" };
     if (lot < 0.15) return { kind: "re-create" };

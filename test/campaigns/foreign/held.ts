@@ -4,12 +4,12 @@ import { inClear } from "../../harness/state";
 import type { Saved } from "../../provider/service";
 import { type DeclaredInstance, NETWORK } from "../programs";
 
-/** What the state has of an instance of the program. */
+/** An instance of the program in the state. */
 export interface Held extends Saved {
   readonly declared: DeclaredInstance;
 }
 
-/** Those of the program's instances that a state holds. */
+/** Returns the program's instances in a state. */
 export function heldIn(states: readonly StateResource[], instances: readonly DeclaredInstance[]): Held[] {
   return instances.flatMap((declared) => {
     const state = states.find(({ urn }) => urn.endsWith(`::${declared.resource}`));
@@ -25,7 +25,7 @@ function clear(properties: unknown): Properties {
   return { ...Object(inClear(properties ?? {})) };
 }
 
-/** An instance's arguments as the provider gets them. */
+/** Returns an instance's arguments as the provider receives them. */
 export function argsOf({ resource: _resource, ...args }: DeclaredInstance): Properties {
   return { ...args, network: NETWORK };
 }

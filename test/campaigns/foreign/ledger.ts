@@ -2,33 +2,33 @@ import type { Emulator, LoggedRequest } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import { atService, type Fields, inProperties, same, type Target, targetsOf } from "./targets";
 
-/** An update as it is meant: by a state that a person has seen, for what the program asks. */
+/** The basis of an update: the state, which the user has seen, and the program. */
 interface Meant {
   readonly olds: Properties;
   readonly news: Properties;
 }
 
-/** Something that somebody made of an object of ours. */
+/** A change by somebody else to an object of the program. */
 interface Entry {
   readonly id: string;
   readonly target: Target;
   readonly value: unknown;
-  /** The revision that came of it, as a number; revisions are counted. */
+  /** The revision after the change. The service counts revisions. */
   readonly revision: number | undefined;
-  /** A refresh came after it. */
+  /** A refresh has read the object since. */
   isSeen: boolean;
-  /** An update that was accepted, and meant it, may still be at work. */
+  /** An accepted update that may replace the value may still be running. */
   mayGo: boolean;
 }
 
 /**
- * What somebody else did at the service, looked up after every request: what an update of ours erased, though nobody who
- * ran `up` could know of it, is overwritten.
+ * Records what somebody else did at the service, and checks it after every request. A change that an update replaced is
+ * overwritten if the user who ran `up` couldn't have seen it.
  */
 export class Ledger {
   readonly breaches: string[] = [];
   private readonly entries = new Map<string, Entry>();
-  /** Objects of somebody else, as they are to stay. */
+  /** Objects of somebody else, which must not change. */
   private readonly foreign = new Map<string, string>();
   private readonly ours = new Set<string>();
   private readonly gone = new Set<string>();
@@ -37,7 +37,7 @@ export class Ledger {
 
   constructor(private readonly emulator: Emulator) {}
 
-  /** An object of somebody else. */
+  /** Adds an object of somebody else. */
   addForeign(id: string): void {
     this.foreign.set(id, JSON.stringify(this.objectOf(id)));
   }
@@ -46,12 +46,12 @@ export class Ledger {
     return this.foreign.has(id);
   }
 
-  /** It has been deleted by those who made it. */
+  /** Removes an object that somebody else has deleted themselves. */
   removeForeign(id: string): void {
     this.foreign.delete(id);
   }
 
-  /** An object of ours, which is not to vanish unless we are told to delete it. */
+  /** Adds an object of the program. It must not be deleted unless the program requires it. */
   addOurs(id: string): void {
     if (!this.gone.has(id)) this.ours.add(id);
   }
@@ -60,33 +60,33 @@ export class Ledger {
     this.deletable.add(id);
   }
 
-  /** What updates of this object are about from now on. */
+  /** Sets the basis of further updates of this object. */
   means(id: string, meant: Meant): void {
     this.meant.set(id, meant);
   }
 
-  /** Somebody has made that of an object of ours. */
+  /** Records a change by somebody else to an object of the program. */
   set(id: string, target: Target, value: unknown): void {
     const revision = revisionNumber(this.emulator.instances.get(id)?.revision);
     this.entries.set(`${id} ${target}`, { id, target, value, revision, isSeen: false, mayGo: false });
   }
 
-  /** A refresh looks at this object just now. */
+  /** Records that a refresh is reading this object. */
   seen(id: string): void {
     for (const entry of this.entries.values()) if (entry.id === id) entry.isSeen = true;
   }
 
-  /** Somebody has deleted an object of ours. */
+  /** Records that somebody else deleted an object of the program. */
   removed(id: string): void {
     this.drop(id);
   }
 
-  /** What somebody made of this object, and is still there. */
+  /** Returns the changes by somebody else that still exist. */
   entriesOf(id: string): readonly { readonly target: Target; readonly value: unknown }[] {
     return [...this.entries.values()].filter((entry) => entry.id === id);
   }
 
-  /** To be called after each request, at once. */
+  /** Must be called directly after each request. */
   answered({ method, path, status, fault }: LoggedRequest): void {
     const isDone = fault === undefined || fault === "slow" ? status < 300 : fault !== "reset";
     const put = method === "PUT" && isDone ? path.split("/").at(-1) : undefined;
@@ -95,7 +95,7 @@ export class Ledger {
     this.check(`${method} ${path}`);
   }
 
-  /** Compares all with what is there. @param after what was done last */
+  /** Compares all records with the service. @param after the latest action */
   check(after: string): void {
     for (const [key, entry] of this.entries) {
       const fields = this.fieldsOf(entry.id);
@@ -105,20 +105,20 @@ export class Ledger {
       if (!entry.mayGo)
         this.broken(
           after,
-          `${entry.target}, which somebody made ${shown(entry.value)}, is ${shown(now)}`,
+          `${entry.target}, which somebody set to ${shown(entry.value)}, is now ${shown(now)}`,
           entry.id,
         );
     }
     for (const id of this.ours) {
       if (this.objectOf(id) !== undefined) continue;
       this.drop(id);
-      if (!this.deletable.has(id)) this.broken(after, "was deleted, and nobody has asked for that", id);
+      if (!this.deletable.has(id)) this.broken(after, "was deleted without a request", id);
     }
     for (const [id, before] of this.foreign) {
       const now = JSON.stringify(this.objectOf(id));
       if (now === before) continue;
       this.foreign.set(id, now);
-      this.broken(after, `was somebody else's ${before}, and is ${now}`, id);
+      this.broken(after, `belongs to somebody else and changed from ${before} to ${now}`, id);
     }
   }
 
@@ -130,7 +130,7 @@ export class Ledger {
 
   private broken(after: string, what: string, id: string): void {
     const { olds, news } = this.meant.get(id) ?? {};
-    const known = `in the state: ${JSON.stringify(olds)}; asked for: ${JSON.stringify(news)}`;
+    const known = `state: ${JSON.stringify(olds)}; program: ${JSON.stringify(news)}`;
     this.breaches.push(`OVERWRITTEN after ${after}: ${id}: ${what}\n  ${known}`);
   }
 
@@ -145,8 +145,9 @@ export class Ledger {
 }
 
 /**
- * Whether somebody who ran `up` could see what they put right: the state had it, and so the row of the diff. What the program
- * sets for the first time is in no state; then a look at the object must have come between, or no state has known its revision.
+ * Returns whether the user who ran `up` could have seen the value that the update replaces: the state contained it, so
+ * the diff showed it. If the program sets a property for the first time, the state doesn't contain it. Then a read of
+ * the object must have come between, or the state has no revision.
  */
 function isMeant({ target, value, revision, isSeen }: Entry, meant: Meant | undefined): boolean {
   if (meant === undefined || !targetsOf(meant.olds, meant.news).includes(target)) return false;

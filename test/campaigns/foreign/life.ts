@@ -8,7 +8,7 @@ import type { Setting } from "./setting";
 import { Somebody, type Subject } from "./somebody";
 import { Watch } from "./watch";
 
-/** One resource in a stack of its own, raced again and again, and brought to what the program wants in between. */
+/** One resource in its own stack. The campaign races it repeatedly, and lets it converge after each race. */
 export class Life {
   readonly races: Race[] = [];
   readonly breaches: string[] = [];
@@ -30,11 +30,11 @@ export class Life {
     this.watch = new Watch(setting, this.somebody, this.resource, this.program.ignored);
   }
 
-  /** Races the resource so often; the first promise that is broken is the end. */
+  /** Runs the given number of races. Stops at the first violation. */
   async lead(races: number): Promise<void> {
     const { emulator, leaks } = this.setting;
     const { revision } = emulator.behaviour;
-    // A state that knows of no revision, at a service that tells one by now.
+    // Sometimes the state has no revision, although the service reports one later.
     if (this.random.chance(0.15)) emulator.behaviour.revision = "none";
     await this.converge();
     emulator.behaviour.revision = revision;
@@ -46,7 +46,7 @@ export class Life {
     for (const leak of leaks.leaks()) this.broken(leak);
   }
 
-  /** All that is known of it, for whoever looks for what went wrong. */
+  /** Returns everything that is known about the life, for debugging. */
   tale(): string {
     const { behaviour } = this.setting.emulator;
     return [JSON.stringify(behaviour), ...this.story].join("\n");
@@ -57,7 +57,7 @@ export class Life {
     const command = this.random.pick([...COMMANDS, ...Array<Command>(4).fill("up, changed")]);
     if (command === "up, changed") this.program.changeInPlace();
     if (command === "replace") this.program.changeForReplacement();
-    // Nothing tells how an operation of an empty answer is called, where no header does.
+    // Without a header, an empty reply would not name its operation.
     const empty = emulator.behaviour.location === "missing" ? "truncate" : "empty";
     const fault = this.random.pick([
       undefined,
@@ -73,7 +73,7 @@ export class Life {
     const { begun } = this;
     if (this.program.ignored.length > 0) this.tell(`\nignores ${this.program.ignored.join(", ")}`);
     this.tell(
-      `\n${command}${fault ? `, ${method} spoiled by ${fault}` : ""}: ${JSON.stringify(this.program.args)}`,
+      `\n${command}${fault ? `, ${method} with fault ${fault}` : ""}: ${JSON.stringify(this.program.args)}`,
     );
     this.somebody.begin(plan(this.random, this.kind));
     this.setting.listener = (request) => {
@@ -82,7 +82,7 @@ export class Life {
     const words = await this.attempt(command, false);
     this.setting.listener = () => {};
     spoiled?.off();
-    const outcome = words === undefined ? "through" : this.outcomeOf(words);
+    const outcome = words === undefined ? "succeeded" : this.outcomeOf(words);
     const requests = this.begun - begun;
     this.somebody.end();
     const { done } = this.somebody;
@@ -91,7 +91,10 @@ export class Life {
     this.races.push({ kind: this.kind, command, done, outcome, requests });
   }
 
-  /** Without anybody else: a refresh shows what they did, an `up` puts it right, and then nothing is left to do. */
+  /**
+   * Without further changes, a refresh shows what somebody did, an `up` restores the program's values, and then nothing
+   * is left to do.
+   */
   private async converge(): Promise<void> {
     if (this.breaches.length > 0) return;
     const { emulator, ledger } = this.setting;
@@ -101,7 +104,7 @@ export class Life {
     const before = this.resource.saved;
     const looked = this.begun;
     this.mustSucceed("refresh", await this.attempt("refresh"));
-    // What was deleted for a replacement that has failed is not asked for any more.
+    // An object that was deleted for a failed replacement isn't read any more.
     if (before && this.begun > looked)
       for (const wrong of notShown(before, this.resource.saved, emulator, ledger)) this.broken(wrong);
     let words = await this.attempt("up");
@@ -119,14 +122,14 @@ export class Life {
     const { begun } = this;
     for (const command of ["refresh", "up"] as const) this.mustSucceed(command, await this.attempt(command));
     const written = emulator.requests.slice(begun).filter(({ method }) => method !== "GET");
-    if (written.length > 0) this.broken(`one more refresh and up were not idle: ${JSON.stringify(written)}`);
+    if (written.length > 0) this.broken(`another refresh and up weren't idle: ${JSON.stringify(written)}`);
   }
 
   private mustSucceed(command: string, words: string | undefined): void {
-    if (words !== undefined) this.broken(`${command} failed, though nobody else is at work`);
+    if (words !== undefined) this.broken(`${command} failed, although nobody else changed anything`);
   }
 
-  /** @returns what a person was told, where it failed */
+  /** @returns the error message, if the command fails */
   private async attempt(command: Command, calmly = true): Promise<string | undefined> {
     for (const secret of this.program.secretTexts()) this.setting.leaks.secret(secret);
     const { begun, kind, program, resource, setting } = this;
@@ -137,7 +140,7 @@ export class Life {
     try {
       if (refreshes) await this.refresh(watched);
       const read = setting.emulator.requests.slice(begun);
-      if (refreshes && read.some(({ method }) => method !== "GET")) this.broken("a refresh has written");
+      if (refreshes && read.some(({ method }) => method !== "GET")) this.broken("a refresh sent a change");
       if (command === "delete") await resource.up(watched, undefined);
       else if (command !== "refresh") await resource.up(watched, program.news(calmly));
       return undefined;
@@ -148,7 +151,7 @@ export class Life {
       return words;
     } finally {
       for (const { id } of resource.entries) {
-        if (setting.ledger.isForeign(id)) this.broken(`${id}, which is somebody else's, was taken`);
+        if (setting.ledger.isForeign(id)) this.broken(`${id}, which belongs to somebody else, was adopted`);
         setting.ledger.addOurs(id);
       }
       for (const { method, path, status, fault = "", headers, body } of setting.emulator.requests.slice(
@@ -158,7 +161,7 @@ export class Life {
     }
   }
 
-  /** Now and then in company: then a list shows the resource. */
+  /** Sometimes with a concurrent read. Then a list, not a GET, shows the resource. */
   private async refresh(machine: Machine): Promise<void> {
     const { saved } = this.resource;
     this.watch.isRefreshing = true;
@@ -187,7 +190,7 @@ export class Life {
     return this.setting.emulator.requests.length;
   }
 
-  /** What the ledger has found. */
+  /** Moves the ledger's violations to this life. */
   private look(after: string): void {
     const { ledger } = this.setting;
     ledger.check(after);

@@ -6,12 +6,12 @@ import { type StackReport, stackRounds } from "./stack-rounds";
 import { deedsTable, racesTable, roundsTable } from "./table";
 
 const USAGE = `usage: npm run campaign:foreign -- [options]
-  --races N    commands of ours that somebody else gets in the way of, by the provider's own interface (1000)
-  --seed N     repeats what is done by whom, and when; an even one has stacks at debug level (a new one)
+  --races N    commands through the host interface, while somebody else changes the resource (1000)
+  --seed N     repeats the commands and changes; even seeds run stacks at debug level (a new seed)
   --engine all|none|fake|pulumi
-               where somebody gets in the way of a whole stack besides (all there are)
-  --rounds N   how often there (10)
-  --life SEED  one life of the races only, by its own seed, as a breach names it`;
+               engines that also run a stack while somebody changes its instances (all available)
+  --rounds N   rounds of each stack (10)
+  --life SEED  runs only the life with this seed, as a violation names it`;
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   if (stacks.length > 0) console.log(`${roundsTable(stacks)}\n`);
   const breaches = [...report.breaches, ...stacks.flatMap((stack) => stack.breaches)];
   tellBroken(breaches);
-  return verdictOf(breaches.length, { kept: "nothing was overwritten, no promise was broken" });
+  return verdictOf(breaches.length, { kept: "nothing was overwritten, and no promise was broken" });
 }
 
 runCommand(USAGE, main);

@@ -13,11 +13,11 @@ const IGNORED = ["flavor", "network", "labels", "sshKeys", "publicIp", "image"] 
 
 const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra";
 
-/** What a program says of one resource, and how it changes. */
+/** A program with one resource, and its changes. */
 export class Program {
   readonly urn: string;
   args: Properties;
-  /** What the option `ignoreChanges` lists. */
+  /** The properties that the option `ignoreChanges` lists. */
   readonly ignored: readonly string[];
   private readonly isSecret: boolean;
   private readonly isHurried: boolean;
@@ -39,23 +39,26 @@ export class Program {
     this.args = this.first();
   }
 
-  /** What is asked for of a resource that exists: what is ignored stays. @param inputs those that the state has */
+  /** Returns the desired values of an existing resource. Ignored properties stay. @param inputs the inputs in the state */
   wanted(inputs: Properties = this.args): Properties {
     const kept = Object.fromEntries(this.ignored.map((name) => [name, inputs[name]]));
     return { ...this.args, ...kept };
   }
 
-  /** Names of what is secret in the program. */
+  /** The names of the program's secret properties. */
   get secrets(): readonly string[] {
     return this.isSecret && this.kind === "instance" ? ["sshKeys"] : [];
   }
 
-  /** Texts that are secret now. */
+  /** Returns the current secret strings. */
   secretTexts(): string[] {
     return this.secrets.flatMap((name) => this.args[name] ?? []).map(String);
   }
 
-  /** The inputs as the program registers them, with a fresh key at every run. @param calmly whether updates have all the time */
+  /**
+   * Returns the inputs as the program registers them, with a fresh key for each run. @param calmly whether updates have
+   * the full timeout
+   */
   news(calmly: boolean): Properties {
     return {
       ...this.args,
@@ -69,7 +72,7 @@ export class Program {
     };
   }
 
-  /** One to three arguments are set, set otherwise, or taken back. */
+  /** Sets, changes or removes one to three arguments. */
   changeInPlace(): void {
     if (this.kind === "project") return;
     const changes = this.random.shuffled(this.changes()).slice(0, this.random.integer(1, 3));
@@ -117,7 +120,7 @@ export class Program {
     this.args = Object.fromEntries(all.filter(([, value]) => value !== undefined));
   }
 
-  /** Always "auto" or never: the address that "auto" has become is no change for the service. */
+  /** Always or never "auto", because "auto" and its address are the same for the service. */
   private address(): string {
     this.addresses += 1;
     return this.isAuto ? "auto" : `192.0.2.${this.addresses}`;
@@ -129,7 +132,7 @@ export class Program {
 
   private another(choices: readonly string[], old: unknown): string {
     const [first, ...rest] = choices.filter((choice) => choice !== old);
-    if (first === undefined) throw new Error("there is no other choice");
+    if (first === undefined) throw new Error("there is no other value");
     return this.random.pick([first, ...rest]);
   }
 }

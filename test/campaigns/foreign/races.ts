@@ -6,7 +6,7 @@ import { openSetting } from "./setting";
 export interface RacesOptions {
   readonly races: number;
   readonly seed: number;
-  /** Leads this one life only, by its own seed, as a breach names it. */
+  /** Runs only the life with this seed, as a violation names it. */
   readonly life?: number | undefined;
 }
 
@@ -19,12 +19,12 @@ export interface RacesReport {
 
 const MOST_IN_A_LIFE = 6;
 const ENOUGH_BREACHES = 5;
-/** No life needs that much real time; one that does hangs. */
+/** Longer than any life takes in real time. A longer one hangs. */
 const LIMIT_MS = 30_000;
 
 /**
- * Commands of ours while somebody else changes, deletes and makes again what they are about, by the provider's own host
- * interface: one resource at a time, each with a service of its own.
+ * Runs commands through the provider's host interface, while somebody else changes, deletes and recreates the resource.
+ * Each life has one resource and its own service.
  */
 export async function racesCampaign({ races, seed, life }: RacesOptions): Promise<RacesReport> {
   const started = performance.now();
@@ -63,7 +63,7 @@ async function led(seed: number, most: number): Promise<{ races: readonly Race[]
 async function inTime(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("it hangs")), LIMIT_MS);
+    timer = setTimeout(() => reject(new Error("the life hangs")), LIMIT_MS);
   });
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -3,39 +3,39 @@ import { rowsOf } from "../../provider/update/conflict-rows";
 import type { Done } from "./somebody";
 import { atService, type Fields, inProperties, isLabel, same, type Target, targetsOf } from "./targets";
 
-/** What was known when an update was refused. */
+/** The circumstances of a failed update. */
 export interface Circumstances {
   readonly olds: Properties;
   readonly news: Properties;
-  /** Names of the program's secrets. */
+  /** The names of the program's secrets. */
   readonly secrets: readonly string[];
-  /** The object's fields at each look since the last request that could have changed it; undefined where it was not there. */
+  /** The object's fields at each read since the last request that could have changed it, or undefined if it didn't exist. */
   readonly looks: readonly (Fields | undefined)[];
-  /** How often somebody has changed it while the update was under way. */
+  /** How often somebody changed the object while the update was running. */
   readonly changes: number;
-  /** What was under way at the service when it answered the requests that change the object, the latest last. */
+  /** The running operation on the object at the reply to each request that changes it, in order. */
   readonly busy: readonly ("being deleted" | "being updated" | undefined)[];
   /** Whether an update of the object is still running. */
   readonly isUpdating: boolean;
   /** Whether the object no longer exists. */
   readonly isDeleted: boolean;
-  /** Names of properties of which somebody has put back, after our update, what was there before it. */
+  /** The properties whose former value somebody restored after the update. */
   readonly undone: readonly string[];
 }
 
 export type Refusal =
   | "conflict"
-  | "not there"
-  | "restless"
+  | "not found"
+  | "keeps changing"
   | "unfinished"
   | "undone"
   | "being deleted"
   | "being updated";
 
 /**
- * What an update was refused for, where there is a reason for it.
+ * Returns why an update failed, if there is a valid reason.
  *
- * @returns what is wrong, where nothing explains the refusal or its words don't tell all that they have to
+ * @returns what is wrong if nothing explains the failure, or if the message is incomplete
  */
 export function judged(
   words: string,
@@ -45,39 +45,39 @@ export function judged(
   if (method === "update" && /Run `pulumi up` again, on any machine/.test(words)) return "unfinished";
   if (/\(409\)/.test(words)) {
     const busy = known.busy.at(-1);
-    return busy ?? { wrong: "it is neither being deleted nor updated" };
+    return busy ?? { wrong: "the object is neither being deleted nor updated" };
   }
-  if (method !== "update") return { wrong: "nothing explains that" };
+  if (method !== "update") return { wrong: "nothing explains the failure" };
   if (/ended as "[^"]*": instance_deleted/.test(words))
-    // during the update
-    return known.isDeleted ? "not there" : { wrong: "nobody has deleted it" };
+    // During the update.
+    return known.isDeleted ? "not found" : { wrong: "nobody deleted the object" };
   if (/no longer exists/.test(words)) {
-    if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
-    return known.looks.includes(undefined) ? "not there" : { wrong: "it is there" };
+    if (!words.includes("`pulumi refresh`")) return { wrong: "the message doesn't name `pulumi refresh`" };
+    return known.looks.includes(undefined) ? "not found" : { wrong: "the object exists" };
   }
   const [, unmade, limit] = /accepted the update, but did not change (.*?)( within .*)?$/m.exec(words) ?? [];
   if (limit !== undefined && known.isUpdating) return "unfinished";
   if (unmade !== undefined)
     return unmade.split(", ").every((name) => known.undone.includes(name))
       ? "undone"
-      : { wrong: "nobody has undone it" };
+      : { wrong: "nobody restored the former value" };
   if (
     /rejected\s+the\s+revision\s+of\s+instance\s+\S+\s+4\s+times,\s+although\s+nobody\s+changed/.test(words)
   )
-    return known.changes >= 4 ? "restless" : { wrong: `it was changed ${known.changes} times only` };
+    return known.changes >= 4 ? "keeps changing" : { wrong: `it was changed only ${known.changes} times` };
   if (!/somebody else changed|a reply to this update was lost, and .* changed/.test(words))
-    return { wrong: "nothing explains that" };
+    return { wrong: "nothing explains the failure" };
   const wrong = known.looks.map((look) => wrongIn(words, known, look ?? {}));
-  const [first = "nobody has looked"] = wrong;
+  const [first = "nothing read the object"] = wrong;
   return wrong.includes(undefined) ? "conflict" : { wrong: first ?? "" };
 }
 
-/** What a three-way table does not tell of a look at the object. */
+/** Returns what the three-way table doesn't show of the object at a read. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
   if (!/Nothing was overwritten\. After `pulumi refresh`/.test(words))
-    return "does not name `pulumi refresh`";
+    return "the message doesn't name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
-  if (moved.length === 0) return `nobody has changed anything: ${JSON.stringify(look)}`;
+  if (moved.length === 0) return `nobody changed anything: ${JSON.stringify(look)}`;
   const rows = rowsOf(words);
   const [headline = ""] = words.split("\n");
   for (const target of moved) {
@@ -89,9 +89,11 @@ function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fi
       before.some((value) => known.startsWith(value)) &&
       now === show(atService(target, look)) &&
       desired === show(inProperties(target, news));
-    // What is set for the first time stands in the table; a conflict it is only where no refresh has seen it.
+    // The table also shows properties that the program sets for the first time. They are a conflict only if no refresh
+    // has shown them.
     const isNamed = inProperties(target, olds) === undefined || headline.includes(target);
-    if (!isTold || !isNamed) return `does not tell all of ${target}: ${JSON.stringify(look)}`;
+    if (!isTold || !isNamed)
+      return `the message doesn't show everything about ${target}: ${JSON.stringify(look)}`;
   }
   return undefined;
 }
@@ -101,12 +103,12 @@ function isMoved(
   { olds, news, look }: { olds: Properties; news: Properties; look: Fields },
 ): boolean {
   const now = atService(target, look);
-  // A field that a reply does not carry says nothing; a label that is in no map is not there.
+  // A missing field is unknown, but a label that is missing from the map doesn't exist.
   if (now === undefined && !isLabel(target)) return false;
   return [news, olds, askedBefore(olds)].every((known) => !same(now, inProperties(target, known)));
 }
 
-/** The state as an update that was cut off would have made it. */
+/** Returns the state that an interrupted update would have produced. */
 function askedBefore(olds: Properties): Properties {
   return { ...olds, ...Object(Object(olds.__pending).asked) };
 }
@@ -117,7 +119,7 @@ function shown(value: unknown): string {
   return value.length === 0 ? "(none)" : value.join(", ");
 }
 
-/** Names of properties of which somebody has put back what the state has. */
+/** Returns the names of properties for which somebody restored the state's value. */
 export function undone(done: readonly Done[], known: Properties, fields: Fields = {}): string[] {
   const set = done.flatMap(({ deed, when }) =>
     deed.kind === "set" && when === "between" ? deed.target : [],

@@ -13,18 +13,18 @@ import type { Kind } from "./program";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** A service of its own, with something of somebody else's, and where the provider runs. Time passes only where somebody waits. */
+/** A service with an object of somebody else, and the provider's machine. Time passes only while something waits. */
 export interface Setting {
   readonly emulator: Emulator;
   readonly ledger: Ledger;
   readonly leaks: Leaks;
-  /** A project of somebody else, in which instances of ours are made. */
+  /** A project of somebody else, in which the campaign creates instances. */
   readonly home: string;
-  /** What the provider has warned of. */
+  /** The provider's warnings. */
   readonly warnings: readonly string[];
-  /** Told of each request, at once, when the ledger was. */
+  /** Called with each request, after the ledger. */
   listener: (request: LoggedRequest) => void;
-  /** A new process of the provider, on the one machine. */
+  /** Starts a new provider process on the machine. */
   process(kind: Kind): Promise<Machine>;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function openSetting(random: Random): Promise<Setting> {
   return setting;
 }
 
-/** A service that reports revisions in one of all ways. */
+/** Draws a service that reports revisions in one of all possible ways. */
 function racedBehaviour(random: Random): Partial<Behaviour> {
   const usual = foreignBehaviour(random);
   const hasOwnField = random.chance(0.15);

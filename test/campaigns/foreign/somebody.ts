@@ -4,7 +4,7 @@ import type { Deed, Moment, Planned } from "./deeds";
 import type { Ledger } from "./ledger";
 import { atService, type Fields, inProperties, isLabel, same, type Target, written } from "./targets";
 
-/** The object that somebody is at, what the state has of it, and what the program asks for. */
+/** The object that somebody acts on, its state, and the program's values. */
 export interface Subject {
   readonly id: string;
   readonly known: Properties;
@@ -13,17 +13,17 @@ export interface Subject {
 
 type When = "before" | "between" | "after";
 
-/** A deed that was done. */
+/** An action that has happened. */
 export interface Done {
   readonly deed: Deed;
   readonly when: When;
 }
 
-/** Somebody else, at work on an object of ours while we are. */
+/** Somebody else who acts on an object of the program during its commands. */
 export class Somebody {
-  /** Objects that they made in place of ours. */
+  /** Ids of the objects that somebody created to replace deleted ones. */
   readonly twins: string[] = [];
-  /** What they have done since the command began. */
+  /** Actions since the command began. */
   done: readonly Done[] = [];
   private waiting: Planned[] = [];
   private due: Deed[] = [];
@@ -37,7 +37,7 @@ export class Somebody {
     private readonly subject: () => Subject | undefined,
   ) {}
 
-  /** A command of ours begins. */
+  /** Starts a command. */
   begin(plan: readonly Planned[]): void {
     this.done = [];
     this.seen = [];
@@ -54,26 +54,26 @@ export class Somebody {
     this.act("between");
   }
 
-  /** The command is over. */
+  /** Ends the command. */
   end(): void {
     this.due.push(...this.waiting.map(({ deed }) => deed));
     this.waiting = [];
     this.catchUp();
   }
 
-  /** Whether they are deleting this object just now. */
+  /** Returns whether somebody is deleting this object. */
   isDeleting(id: string): boolean {
     return this.doomed === id;
   }
 
-  /** What had to wait for the end of an operation is done, and so is a deletion that has begun. */
+  /** Runs the actions that waited for an operation, and finishes a deletion that has begun. */
   catchUp(): void {
     this.act("after");
     if (this.doomed !== undefined && this.objectOf(this.doomed)) this.remove(this.doomed);
     this.doomed = undefined;
   }
 
-  /** Those who made an object in place of ours take it away again. */
+  /** Deletes the objects that somebody created to replace deleted ones. */
   giveWay(): void {
     for (const id of this.twins.splice(0)) {
       this.ledger.removeForeign(id);
@@ -86,7 +86,7 @@ export class Somebody {
   }
 
   private act(when: When): void {
-    // While an operation is at work, the service itself writes over what others do: they are told to wait for its end.
+    // While an operation is running, the service overwrites other changes. Somebody else waits for its end.
     const isBusy = [...this.emulator.operations.values()].some(
       ({ kind, outcome }) => kind === "update" && outcome === "open",
     );
@@ -99,7 +99,7 @@ export class Somebody {
     }
   }
 
-  /** @returns whether that has changed anything */
+  /** @returns whether the action changed anything */
   private perform(deed: Deed, subject: Subject): boolean {
     const { id } = subject;
     if (deed.kind === "set") return this.change(deed, subject);

@@ -15,17 +15,17 @@ import { type Done, Somebody, type Subject } from "./somebody";
 import type { Fields } from "./targets";
 import { withTheirs } from "./theirs";
 
-/** A command of ours with somebody else at work, and what it took to make all as the program asks for. */
+/** A command with actions of somebody else, and the result. */
 export interface StackRound {
   readonly command: Command;
   readonly done: readonly Done[];
-  /** Resources whose update was refused. */
+  /** The number of resources whose update failed. */
   readonly refused: number;
   readonly requests: number;
   readonly ms: number;
 }
 
-/** A stack of which somebody else has the instances in hand, too. */
+/** A stack with instances that somebody else also changes. */
 export class StackLife {
   private readonly ledger: Ledger;
   private readonly somebodies = new Map<string, Somebody>();
@@ -54,7 +54,7 @@ export class StackLife {
     await this.know();
   }
 
-  /** Somebody gets in the way of a command; then a refresh and an `up` without them. */
+  /** Runs a command with actions of somebody else, and then a refresh and an `up` without them. */
   async round(): Promise<StackRound> {
     const { emulator } = this.scenario;
     const started = performance.now();
@@ -75,7 +75,7 @@ export class StackLife {
     return { command, done, refused, requests: emulator.requests.length - before, ms };
   }
 
-  /** When nobody else is at work any more, nothing is left to do. */
+  /** Checks that nothing is left to do without further changes. */
   async end(): Promise<void> {
     if (this.breaches.length > 0) return;
     const { emulator } = this.scenario;
@@ -84,7 +84,7 @@ export class StackLife {
     const { same: _unchanged, ...others } = changes;
     const asked = emulator.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
     if (!isDeepStrictEqual(others, {}) || asked.length > 0)
-      this.breaches.push(`another up was not idle: ${JSON.stringify(others)} ${asked.join(", ")}`);
+      this.breaches.push(`another up wasn't idle: ${JSON.stringify(others)} ${asked.join(", ")}`);
   }
 
   answered(request: LoggedRequest): void {
@@ -99,7 +99,7 @@ export class StackLife {
     for (const somebody of this.somebodies.values()) somebody.answered(request);
   }
 
-  /** All that is known of it, for whoever looks for what went wrong. */
+  /** Returns everything that is known about the life, for debugging. */
   tale(): string {
     const { behaviour, requests } = this.scenario.emulator;
     const sent = requests.map(
@@ -116,10 +116,10 @@ export class StackLife {
     );
     this.program = { ...this.program, instances };
     this.scenario.write(sourceOf(this.program));
-    this.story.push(`\nthe program is now ${JSON.stringify(this.program)}`);
+    this.story.push(`\nprogram: ${JSON.stringify(this.program)}`);
   }
 
-  /** Looks into the state: what a person who runs `up` now has seen. */
+  /** Reads the state. A user who runs `up` now has seen it. */
   private async know(): Promise<void> {
     const states = ownStates(await this.scenario.stack.deployment());
     this.held = heldIn(states, this.program.instances);
@@ -134,7 +134,7 @@ export class StackLife {
     return found && { id: found.id, known: found.state, wanted: argsOf(found.declared) };
   }
 
-  /** @returns how many updates were refused */
+  /** @returns the number of failed updates */
   private judgeRefusals(result: RunResult): number {
     const errors = result.diagnostics.filter(({ severity }) => severity === "error");
     let refused = 0;
@@ -156,7 +156,7 @@ export class StackLife {
         "update",
       );
       if (typeof verdict !== "string")
-        this.breaches.push(`the refusal of ${declared.resource}: ${verdict.wrong}\n${result.output}`);
+        this.breaches.push(`the failure of ${declared.resource}: ${verdict.wrong}\n${result.output}`);
     }
     if (!result.ok && refused === 0) this.breaches.push(`nothing explains this failure:\n${result.output}`);
     this.look("a raced command");
@@ -194,7 +194,8 @@ export class StackLife {
 
   private async mustSucceed(command: Command): Promise<RunResult> {
     const result = await this.run(command);
-    if (!result.ok) this.breaches.push(`${command} failed, though nobody else is at work:\n${result.output}`);
+    if (!result.ok)
+      this.breaches.push(`${command} failed, although nobody else changed anything:\n${result.output}`);
     return result;
   }
 

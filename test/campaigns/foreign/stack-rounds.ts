@@ -12,9 +12,9 @@ export interface StackOptions {
   readonly seed: number;
   readonly rounds: number;
   readonly instances: number;
-  /** Whether everybody tells all that they can, and it is searched for secrets, too. */
+  /** Whether all processes log at debug level, and the logs are searched for secrets. */
   readonly isVerbose: boolean;
-  /** Whether one more `up` in the end must have nothing to do. */
+  /** Whether a final `up` must do nothing. */
   readonly endsIdle: boolean;
 }
 
@@ -25,8 +25,9 @@ export interface StackReport {
 }
 
 /**
- * A small stack of which somebody else changes, deletes and makes again the instances, between our commands and during them:
- * up, refresh, up, and then service, state and program are compared.
+ * Runs rounds with a small stack, while somebody else changes, deletes and recreates its instances before and during
+ * commands. Each round consists of `up`, `refresh` and `up`, and a comparison of the service, the state and the
+ * program.
  */
 export async function stackRounds(engine: Engine, options: StackOptions): Promise<StackReport> {
   const random = new Random(options.seed);
@@ -51,11 +52,11 @@ export async function stackRounds(engine: Engine, options: StackOptions): Promis
       await life.begin();
       while (rounds.length < options.rounds && breaches.length === 0) rounds.push(await life.round());
       if (options.endsIdle) await life.end();
-      breaches.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+      breaches.push(...elsewhere.requests.map((request) => `a request to another origin: ${request}`));
       if (breaches.length > 0) breaches.push(life.tale());
     }),
   );
-  // In the end all that was said and kept is searched for the token and for secret inputs.
+  // Finally, search all output and files for the token and for secret inputs.
   await played.catch(
     (error: unknown) => void breaches.push(error instanceof Error ? `${error.stack}` : String(error)),
   );

@@ -6,10 +6,10 @@ import type { StackReport } from "./stack-rounds";
 
 const OUTCOMES = [
   ...[
-    "through",
+    "succeeded",
     "conflict",
-    "not there",
-    "restless",
+    "not found",
+    "keeps changing",
     "undone",
     "being deleted",
     "being updated",
@@ -19,7 +19,7 @@ const OUTCOMES = [
   "broken",
 ] as const;
 
-/** Races by what we did: how each ended, and what it cost. */
+/** Formats the races by command: how each ended, and its cost. */
 export function racesTable({ races }: RacesReport): string {
   const commands = [...new Set(races.map(nameOf))].sort();
   const header = ["", "races", ...OUTCOMES, "requests each"];
@@ -44,7 +44,7 @@ function nameOf({ kind, command }: Race): `${string}: ${Command}` {
   return `${kind}: ${command}`;
 }
 
-/** What somebody did, and when: before a command of ours, between its requests, after it. */
+/** Formats the actions of somebody else: before, during and after the command. */
 export function deedsTable(races: readonly Pick<Race, "done">[]): string {
   const done = races.flatMap((race) => race.done);
   const kinds = [...new Set(done.map(wordsOf))].sort();
@@ -68,7 +68,7 @@ function wordsOf({ deed }: Done): string {
   return deed.kind === "set" ? `set ${deed.target}` : deed.kind;
 }
 
-/** Rounds of stacks by engine and by the command that somebody got in the way of. */
+/** Formats the rounds of stacks by engine and by the command during which somebody acted. */
 export function roundsTable(reports: readonly StackReport[]): string {
   const header = [
     "engine",

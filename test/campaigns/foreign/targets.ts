@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Properties } from "../../../src/model/state";
 
 /**
- * What somebody may change, as errors name it: a property of programs, `labels.<key>` for a single label. What no program
- * declares has its name at the service.
+ * A property that somebody may change, by its name in errors: the program's name, or `labels.<key>` for a label.
+ * Unmanaged properties have their name at the service.
  */
 export type Target = string;
 
@@ -11,19 +11,19 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 const WIRE: Readonly<Record<string, string>> = { publicIp: "public_ip", sshKeys: "ssh_keys" };
 
-/** A target's value in a program or a state. */
+/** Returns a target's value in a program or a state. */
 export function inProperties(target: Target, properties: Fields): unknown {
   const key = labelKey(target);
   return key === undefined ? properties[target] : labelsOf(properties)[key];
 }
 
-/** A target's value in an object as the service holds it. */
+/** Returns a target's value in an object at the service. */
 export function atService(target: Target, fields: Fields): unknown {
   const key = labelKey(target);
   return key === undefined ? fields[WIRE[target] ?? target] : labelsOf(fields)[key];
 }
 
-/** What has to be written for the target to have that value; `undefined` is none. */
+/** Returns the fields that set the target to a value. `undefined` removes it. */
 export function written(target: Target, value: unknown, fields: Fields): Fields {
   const key = labelKey(target);
   if (key === undefined) return { [WIRE[target] ?? target]: value ?? null };
@@ -31,12 +31,12 @@ export function written(target: Target, value: unknown, fields: Fields): Fields 
   return { labels: value === undefined ? others : { ...others, [key]: value } };
 }
 
-/** Whether two values mean the same: nothing, an empty one and one that is not there do. */
+/** Returns whether two values are equal. Undefined, null and empty values are equal. */
 export function same(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(bare(one), bare(other));
 }
 
-/** Every target of which a state or a program has a value. */
+/** Returns every target with a value in a state or a program. */
 export function targetsOf(...all: readonly Properties[]): Target[] {
   const names = ["name", "region", "image", "flavor", "network", "publicIp", "sshKeys"];
   const keys = all.flatMap((properties) => Object.keys(labelsOf(properties)));

@@ -3,7 +3,7 @@ import type { DeclaredInstance } from "../programs";
 import type { Ledger } from "./ledger";
 import { atService, isLabel } from "./targets";
 
-/** An instance as the service must have it: with what somebody has made that is none of the program's business. */
+/** Returns an instance with its expected values at the service, including unmanaged changes by somebody else. */
 export function withTheirs(
   instance: DeclaredInstance,
   id: string,

@@ -8,31 +8,31 @@ import { type Circumstances, judged, undone } from "./refusal";
 import type { Done, Somebody } from "./somebody";
 import type { Fields } from "./targets";
 
-/** How a call ended, and what is wrong with that. */
+/** The outcome of a call, and what is wrong with it. */
 interface Judgement {
   readonly outcome: Race["outcome"];
   readonly wrong?: string;
 }
 
-/** Watches the provider's calls and the service's answers, and so knows what a failure may be due to. */
+/** Watches the provider's calls and the service's replies, to judge whether a failure has a valid reason. */
 export class Watch {
   isRefreshing = false;
-  /** The object at each look since the last request that could have changed it. */
+  /** The object at each read since the last request that could have changed it. */
   looks: (Fields | undefined)[] = [];
   /** Why the service rejects changes of the object with 409, since the call began. */
   private busy: ("being deleted" | "being updated" | undefined)[] = [];
-  /** What the provider was called for last, and about what. */
+  /** The provider's latest call and its arguments. */
   private call: { method: string; olds: Fields; news: Fields } = { method: "", olds: {}, news: {} };
 
   constructor(
     private readonly scene: { readonly emulator: Emulator; readonly ledger: Ledger },
     private readonly somebody: Somebody,
     private readonly resource: EngineResource,
-    /** Names of the properties that our updates have nothing to do with. */
+    /** The names of properties that the program's updates ignore. */
     private readonly ignored: readonly string[],
   ) {}
 
-  /** The provider, of whose calls this knows. */
+  /** Wraps the provider to record its calls. */
   provider(provider: HostProvider): HostProvider {
     const { ledger } = this.scene;
     return {
@@ -57,7 +57,7 @@ export class Watch {
     };
   }
 
-  /** @returns what somebody has done upon it */
+  /** @returns the actions of somebody else after the request */
   answered(request: LoggedRequest): readonly Done[] {
     const { saved } = this.resource;
     if (this.isRefreshing && saved) this.scene.ledger.seen(saved.id);
@@ -70,7 +70,7 @@ export class Watch {
     return this.somebody.done.slice(acts);
   }
 
-  /** @param secrets names of the program's secrets */
+  /** @param secrets the names of the program's secrets */
   outcomeOf(words: string, secrets: readonly string[]): Judgement {
     const { emulator } = this.scene;
     if (/name_taken \(409\)/.test(words) && this.isNameTaken()) return { outcome: "name taken" };
@@ -85,7 +85,8 @@ export class Watch {
       isDeleted: saved !== undefined && !emulator.instances.has(saved.id),
       undone: saved ? undone(done, saved.state, emulator.instances.get(saved.id)?.fields) : [],
     };
-    const outcome = method === "create" ? { wrong: "nothing explains that" } : judged(words, known, method);
+    const outcome =
+      method === "create" ? { wrong: "nothing explains the failure" } : judged(words, known, method);
     if (typeof outcome === "string") return { outcome };
     return { outcome: "broken", wrong: `${method} failed: ${outcome.wrong}\n${words}` };
   }
@@ -94,14 +95,14 @@ export class Watch {
     return Object.fromEntries(Object.entries(properties).filter(([name]) => !this.ignored.includes(name)));
   }
 
-  /** A running update of an object that somebody has deleted keeps its name taken, too. */
+  /** While an update of a deleted object is running, its name stays taken. */
   private isNameTaken(): boolean {
     const { behaviour, operations } = this.scene.emulator;
     const isRunning = [...operations.values()].some(({ outcome }) => outcome === "open");
     return behaviour.uniqueNames && (this.somebody.twins.length > 0 || isRunning);
   }
 
-  /** What the emulator has under way for an object: it rejects an update or a deletion of it. */
+  /** Returns the running operation that makes the emulator reject an update or a deletion of an object. */
   private busyWith(id: string): "being deleted" | "being updated" | undefined {
     if (this.somebody.isDeleting(id)) return "being deleted";
     const running = [...this.scene.emulator.operations.values()].filter(

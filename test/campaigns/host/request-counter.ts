@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import diagnostics from "node:diagnostics_channel";
 
-/** How many requests a piece of work has sent, tries included. */
+/** The number of requests of a piece of work, including retries. */
 export interface Tally {
   requests: number;
 }
@@ -9,8 +9,8 @@ export interface Tally {
 const CHANNEL = "undici:request:create";
 
 /**
- * Counts requests by the work that sends them, many pieces at once. A list that several pieces share counts for the one
- * that asked for it first.
+ * Counts requests by the work that sends them, for concurrent work. A shared list counts for the work that requested it
+ * first.
  */
 export class RequestCounter {
   private readonly work = new AsyncLocalStorage<Tally>();

@@ -5,34 +5,34 @@ import { EngineRow } from "../../provider/progress/engine-row";
 import type { Saved } from "../../provider/service";
 import { overTheWire } from "./wire";
 
-/** One process of the provider, and the journal on its machine. */
+/** A provider process, and the journal of its machine. */
 export interface Machine {
   readonly provider: HostProvider;
   readonly journalDir: string;
 }
 
-/** One resource as the engine deals with it through all the runs of its life, and as if it were alone. */
+/** One resource as the engine handles it, through all runs of its life and independent of others. */
 export class EngineResource extends EngineRow {
   constructor(readonly urn: string) {
     super();
   }
 
-  /** All that the state has of it. */
+  /** Returns all entries of the resource in the state. */
   get entries(): readonly Saved[] {
     return this.saved === undefined ? this.replaced : [this.saved, ...this.replaced];
   }
 
-  /** What an `up` does. @param wanted the program's arguments; undefined where it does not declare the resource (any more) */
+  /** Runs `up`. @param wanted the program's arguments, or undefined if the program doesn't declare the resource */
   async up({ provider, journalDir }: Machine, wanted: Properties | undefined): Promise<void> {
     const host = overTheWire(provider);
     if (wanted === undefined) return this.deleted(host, false);
     await this.brought(host, this.keepingIgnored(wanted), {});
-    // The program's part: it knows the id once the engine has saved it.
+    // The program's part: it receives the id when the engine has saved the resource.
     await confirm(this.urn, this.there().id, { dir: journalDir });
     await this.swept(host);
   }
 
-  /** The engine gives what the option `ignoreChanges` lists the value that the state's inputs have. */
+  /** For the arguments in `ignoreChanges`, the engine uses the values of the state's inputs. */
   private keepingIgnored(wanted: Properties): Properties {
     const { saved } = this;
     const ignored = Array.isArray(wanted.__ignoreChanges) ? wanted.__ignoreChanges.map(String) : [];
@@ -41,7 +41,7 @@ export class EngineResource extends EngineRow {
     return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined));
   }
 
-  /** What `pulumi state delete` does. */
+  /** Runs `pulumi state delete`. */
   forget(id = this.saved?.id): void {
     this.replaced = this.replaced.filter((one) => one.id !== id);
     if (this.saved?.id !== id) return;
@@ -49,7 +49,7 @@ export class EngineResource extends EngineRow {
     this.isDeleted = false;
   }
 
-  /** What a `refresh` does. */
+  /** Runs `refresh`. */
   async refresh({ provider }: Machine): Promise<void> {
     if (this.saved !== undefined && !this.isDeleted) await this.read(overTheWire(provider));
   }

@@ -1,6 +1,6 @@
 import { type HostProvider, InitializationError } from "../../../src/provider/host";
 
-/** The provider as it is behind a wire: what goes to it and comes back are copies, as JSON makes them. */
+/** Wraps the provider so that arguments and results are JSON copies, as over a connection. */
 export function overTheWire(provider: HostProvider): HostProvider {
   return {
     configure: (request) => provider.configure(request),

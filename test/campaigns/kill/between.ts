@@ -6,14 +6,14 @@ import type { Scene } from "./scene";
 
 type Options = Pick<DeclaredResource, "resource" | "formerly" | "version">;
 
-/** What people change about resources between a kill and the next command, by the names that the resources had at first. */
+/** Changes of resources by users between a kill and the next command, by the resources' original names. */
 export class Changes {
   readonly #options = new Map<string, Options>();
   #dropsImports = false;
-  /** What was done, for whoever looks for what went wrong. */
+  /** Descriptions of the changes, for debugging. */
   readonly words: string[] = [];
 
-  /** Renames resources, or moves them to another provider process. */
+  /** Renames some resources, or moves them to another provider process. */
   draw(random: Random, program: Program): void {
     for (const one of resourcesOf(program)) {
       const { resource, formerly = [], version } = this.#options.get(one.resource) ?? one;
@@ -31,13 +31,13 @@ export class Changes {
     }
   }
 
-  /** Takes the option `import` out, because the object no longer exists. */
+  /** Removes the option `import`, because the object no longer exists. */
   dropImports(): void {
     this.words.push("took `import` out");
     this.#dropsImports = true;
   }
 
-  /** The program with these changes. */
+  /** Returns the program with these changes. */
   in({ project, instances }: Program): Program {
     return { project: this.#in(project), instances: instances.map((one) => this.#in(one)) };
   }
@@ -49,16 +49,16 @@ export class Changes {
   }
 }
 
-/** Sometimes, the instance that a task adds is there already, and the program adopts it. */
+/** Sometimes makes a task adopt an existing object instead of creating a new one. */
 export function withImport(random: Random, task: Task, { stack, emulator, twin }: Scene): Task {
   const { action, program } = task;
   const added = program?.instances.at(-1);
   const project = ownStates(stack.state()).find(({ type }) => type.endsWith(":Project"))?.id;
-  // Two stacks never share an object, and the program has to give the values as the service spells them.
+  // Two stacks must not manage one object. The program also has to use the values as the service normalizes them.
   const isSpelled = emulator.behaviour.normalize.length === 0;
   const isPossible = action === "create" && project !== undefined && twin === undefined && isSpelled;
   if (!isPossible || program === undefined || added === undefined || !random.chance(0.7)) return task;
-  // An address that is shown without `public_ip` counts as the public one.
+  // If a reply shows an address without `public_ip`, the address counts as the public one.
   const { publicIp: _, ...rest } = { name: `${added.resource}-found`, ...added };
   const { name, image, flavor } = rest;
   const { id } = emulator.addInstance({ project, name, image, flavor, network: NETWORK });
@@ -66,7 +66,7 @@ export function withImport(random: Random, task: Task, { stack, emulator, twin }
   return { ...task, program: { ...program, instances } };
 }
 
-/** Taints resources that the state records once. @returns what was done */
+/** Taints resources that the state records once. @returns descriptions */
 export async function taint(scene: Scene, names: readonly string[]): Promise<string[]> {
   const states = ownStates(scene.stack.state());
   const urns = names.flatMap((name) => {
@@ -77,7 +77,7 @@ export async function taint(scene: Scene, names: readonly string[]): Promise<str
   return urns.map((urn) => `tainted ${urn.slice(urn.lastIndexOf("::") + 2)}`);
 }
 
-/** Taints one resource of a program, by chance. */
+/** Sometimes taints one resource of a program. */
 export async function taintOne(scene: Scene, random: Random, program: Program): Promise<string[]> {
   const all = resourcesOf(program).filter((one) => canBeTainted(one, scene.rules));
   const [one] = random.shuffled(all);

@@ -9,14 +9,14 @@ export interface CampaignOptions {
   readonly engine: EngineName;
   readonly kills: number;
   readonly seed: number;
-  /** Lives at the same time. */
+  /** Number of concurrent lives. */
   readonly jobs: number;
-  /** Leads this one life only, by its own seed. */
+  /** Runs only the life with this seed. */
   readonly life?: number | undefined;
   readonly onLife?: (life: Life) => void;
 }
 
-/** Leads lives until there were enough kills. An interruption ends it with all that it has started. */
+/** Runs lives until there are enough kills. An interruption ends all processes that the campaign has started. */
 export async function campaign(options: CampaignOptions): Promise<Life[]> {
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-kills-")));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -57,7 +57,7 @@ export function killsIn(lives: readonly Life[]): number {
   return lives.flatMap(({ episodes }) => episodes.flatMap(({ made }) => made)).length;
 }
 
-/** Everything that was not as promised, in words. */
+/** Formats all violations. */
 export function breachesIn(lives: readonly Life[]): string[] {
   return lives.flatMap(({ story }) => (story === undefined ? [] : [story]));
 }

@@ -4,10 +4,10 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Machine } from "./machine";
 
-/** No command needs that long; one that does hangs. */
+/** Longer than any command takes. A longer one hangs. */
 const LIMIT_MS = 120_000;
 
-/** A command that has ended. */
+/** A finished command. */
 export interface Ended {
   readonly words: string;
   readonly code: number | NodeJS.Signals;
@@ -22,7 +22,7 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts commands, and remembers what each of them said. */
+/** Starts commands, and records their output. */
 export class Commands {
   readonly all: Ended[] = [];
   #started = 0;
@@ -38,7 +38,7 @@ export class Commands {
     this.#started += 1;
     const log = path.join(this.logs, `command-${this.#started}.log`);
     const output = openSync(log, "w");
-    // To a file: nobody has to read on after a kill, and what lives on is not stopped by a broken pipe.
+    // Write to a file, because nobody reads a pipe after a kill, and a broken pipe could end surviving processes.
     const stdio = ["ignore", output, output] as const;
     const begun = performance.now();
     const begunAt = new Date().toISOString();

@@ -13,17 +13,17 @@ import type { Scene } from "./scene";
 import { everythingAnswered, settled } from "./settled";
 import type { How } from "./stacks";
 
-/** What became of a task that was killed. */
+/** The result of a killed task. */
 export interface Episode {
   readonly task: Task;
-  /** What the program asks for in the end; undefined: nothing. */
+  /** The final program, or undefined if everything is destroyed. */
   readonly wanted: Program | undefined;
-  /** What people changed between the commands, in words. */
+  /** Descriptions of the changes between commands. */
   readonly changes: readonly string[];
   readonly made: readonly Made[];
-  /** Kills whose moment did not come before the command had ended. */
+  /** The number of kills whose moment didn't come before the command ended. */
   readonly missed: number;
-  /** Commands it took after the last kill. */
+  /** The number of commands after the last kill. */
   readonly ups: number;
   readonly findings: readonly Finding[];
 }
@@ -32,11 +32,11 @@ const MOST_UPS = 8;
 
 export interface Plan {
   readonly kills: readonly Kill[];
-  /** Whether the engine writes the state only at the end of a command that is killed. */
+  /** Whether a killed engine writes the state only at the end of the command. */
   readonly skipsCheckpoints: boolean;
 }
 
-/** Begins a task, kills it, and lets people do what they are told to do: the same again, until it succeeds. */
+/** Starts a task, kills it, and does what the messages and docs tell users to do, until it succeeds. */
 export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Episode> {
   for (const program of [task.program, task.instead]) if (program) scene.search.program(program);
   if (task.program) scene.machine.write(task.program);
@@ -48,7 +48,7 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   for (const kill of plan.kills) {
     const { skipsCheckpoints } = plan;
     const how = targeted(scene, task);
-    if (how.targets?.length === 0) break; // without a target, everything would be destroyed
+    if (how.targets?.length === 0) break; // without a target, `destroy` would delete everything
     const one = await killed(scene, task, { kill, how: { ...how, skipsCheckpoints } });
     if (one === undefined) continue;
     made.push(one);
@@ -57,7 +57,7 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     const said = await after(scene, made);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
-    // An export doesn't say which of the two stacks it is from (docs/recovery.md, "Known limits").
+    // An exported state doesn't identify its stack, if two have the same name (docs/recovery.md, "Known limits").
     const isFromFile = scene.stack.recoversFromFile && recovered !== "";
     const random = new Random(kill.between);
     findings.push(
@@ -69,9 +69,9 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   if (made.length > 0 && task.needsRefresh) findings.push(...(await refreshed(scene)));
   const skipsCheckpoints = made.length > 0 && plan.skipsCheckpoints;
   const { ups, ok } = await untilSuccess(scene, task, { skipsCheckpoints, changes, wanted });
-  if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
+  if (!ok) findings.push(mismatch(`${task.command} didn't succeed in ${ups} attempts`));
   await scene.machine.killAll();
-  // Creations whose objects are replaced or deleted later must not be found again.
+  // Later tasks replace or delete these objects, so their creations must not be resumed.
   const isOpen = (scene.stack.state().pending_operations ?? []).length > 0;
   if (ok && isOpen) await scene.stack.clearPending(scene.machine);
   const asked = wanted && changes.in(wanted);
@@ -80,7 +80,10 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   return { task, wanted: asked, made, changes: changes.words, missed, ups, findings };
 }
 
-/** If the object of an interrupted creation doesn't fit and may have been saved, a warning names it, and people delete it if nobody uses it. */
+/**
+ * Deletes objects of interrupted creations that the provider reports as not needed, unless a resource uses them. Users
+ * do the same.
+ */
 function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   const used = ownStates(stack.state()).map(
     ({ type, id }) => `${type.split(":").at(-1)?.toLowerCase()} ${id}`,
@@ -93,7 +96,10 @@ function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   }
 }
 
-/** Nothing proves that what another machine has deleted together with its project no longer exists (docs/recovery.md): people look, and say so. */
+/**
+ * Nothing proves that an object is deleted if another machine has deleted it with its project. Users check, and remove
+ * it from the state (docs/recovery.md).
+ */
 async function forgetGone({ stack, machine, emulator }: Scene): Promise<void> {
   const objects = objectsIn(emulator);
   const isGone = (state: StateResource): boolean => keysIn([state]).every((key) => !objects.has(key));
@@ -104,7 +110,7 @@ async function forgetGone({ stack, machine, emulator }: Scene): Promise<void> {
   );
 }
 
-/** What people change between a kill and the next command, also with the other stack. */
+/** Makes the users' changes between a kill and the next command, sometimes including a run of the other stack. */
 async function changed(
   scene: Scene,
   { command, program }: Task,
@@ -120,14 +126,14 @@ async function changed(
   return findings;
 }
 
-/** The options that limit a `destroy` to resources that the state still records. */
+/** Returns the options that limit a `destroy` to the targets that the state still records. */
 function targeted({ stack }: Scene, { targets }: Task): How {
   if (targets === undefined) return {};
   const urns = ownStates(stack.state()).map(({ urn }) => urn);
   return { targets: [...new Set(urns)].filter((urn) => targets.some((name) => urn.endsWith(`::${name}`))) };
 }
 
-/** Between a kill and the next command; what `recover` said, where it was run. */
+/** Does what follows a kill. Returns the result of `recover`, if it was run. */
 async function after(scene: Scene, made: readonly Made[]): Promise<Ended | undefined> {
   const kills = made.map(({ kill }) => kill);
   const last = kills.at(-1);
@@ -135,15 +141,16 @@ async function after(scene: Scene, made: readonly Made[]): Promise<Ended | undef
   const { victim, where, graceMs, allEnd } = last;
   await delay(graceMs);
   if (where === "other" || allEnd) await scene.machine.killAll();
-  // Where the CLI outlives its provider, it takes the failed creation off its list, and the journal alone knows of it: the
-  // other machine has to be given it (docs/recovery.md), and then is like the first.
+  // If the CLI survives its provider, it removes the failed creation from its list of pending operations. Only the
+  // journal then contains it, so users copy the journal to the other machine (docs/recovery.md), which makes it like
+  // the first one.
   const isForgotten = kills.some((kill) => kill.victim === "provider");
   if (where === "other" && !isForgotten) scene.machine = scene.machine.another();
   if (victim !== "provider") await scene.stack.unlock(scene.machine);
   return where === "other" ? recover(scene) : undefined;
 }
 
-/** Does what its hint says, too: where the stack is empty by now, it may have to be told the address of the service. */
+/** Runs `recover`, and follows its hint: if the stack is empty by now, `recover` may need the service's address. */
 async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
   const said = await stack.recover(machine);
   return said.code !== 0 && said.output.includes("Give the address with --endpoint")
@@ -151,7 +158,7 @@ async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
     : said;
 }
 
-/** Tells the state what the service has, once nothing is under way there. */
+/** Refreshes the state when no operation is running. */
 async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]> {
   await everythingAnswered(emulator);
   emulator.finishOperations();
@@ -159,7 +166,7 @@ async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]
   return code === 0 ? [] : [mismatch(`refresh ended with ${code}:\n${output}`)];
 }
 
-/** The commands after the last kill. */
+/** The options of the commands after the last kill. */
 interface Next {
   readonly skipsCheckpoints: boolean;
   readonly changes: Changes;
@@ -179,7 +186,7 @@ async function untilSuccess(
       .ended;
     removeLeftAlone(scene, output);
     if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
-    // If a killed update was carried out, nobody can tell its value in the service's own words, or what isn't shown, from somebody else's.
+    // If a killed update was carried out, its normalized or hidden values can't be told from those of somebody else.
     const { normalize, unshown, itemsWithout } = emulator.behaviour;
     const isHidden = [normalize, unshown, itemsWithout].some((one) => one.length > 0);
     const isUnclear = isHidden && output.includes("code revision_conflict");

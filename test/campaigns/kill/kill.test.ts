@@ -4,17 +4,17 @@ import { breachesIn, campaign, killsIn } from "./campaign";
 import type { EngineName } from "./life";
 
 /**
- * The seeds give, on the fake engine, a creation that is resumed elsewhere after Ctrl-C twice, a replacement (the provider is killed) and
- * an update (the CLI).
+ * On the fake engine, the seeds give a creation that is resumed on another machine after two Ctrl-C, a replacement with
+ * a killed provider, and an update with a killed CLI.
  */
 const small: readonly { engine: EngineName; kills: number; seed: number }[] = [
   { engine: "fake", kills: 3, seed: 11 },
   ...(pulumiOnPath() === undefined ? [] : [{ engine: "pulumi", kills: 2, seed: 568 } as const]),
 ];
 
-describe("an up that is killed at any moment", () => {
+describe("after an up that is killed at any moment", () => {
   it.each(small)(
-    "is followed by one that leaves one object for each resource, known to the state ($kills kills, $engine)",
+    "the next one ends with one object for each resource, which the state records ($kills kills, $engine)",
     async ({ engine, kills, seed }) => {
       const lives = await campaign({ engine, kills, seed, jobs: 1 });
       expect(breachesIn(lives)).toEqual([]);

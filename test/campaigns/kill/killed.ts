@@ -9,18 +9,18 @@ import type { Scene } from "./scene";
 import { isUnanswered } from "./settled";
 import type { How } from "./stacks";
 
-/** A kill that was made. */
+/** A kill that has happened. */
 export interface Made {
   readonly kill: Kill;
-  /** A request or an operation was under way at the service. */
+  /** Whether a request or an operation was running. */
   readonly atWork: boolean;
-  /** The service had an object, or was making one, that the state did not know. */
+  /** Whether the service had an object, or was creating one, that the state didn't record. */
   readonly unsaved: boolean;
-  /** What the command had said by then. */
+  /** The output of the command before the kill. */
   readonly output: string;
 }
 
-/** Starts a command and kills it; `undefined` where it was over before. */
+/** Starts a command and kills it. Returns `undefined` if the command ended before the kill. */
 export async function killed(
   scene: Scene,
   { command }: Task,
@@ -44,7 +44,7 @@ export async function killed(
     await Promise.race([delay(kill.secondMs), ended]);
     child.kill("SIGINT");
   }
-  const { output } = await ended; // the CLI ends by itself after Ctrl-C, and if only the provider was killed
+  const { output } = await ended; // the CLI ends by itself after Ctrl-C, or if only the provider was killed
   return { ...made, output };
 }
 

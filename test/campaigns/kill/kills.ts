@@ -1,11 +1,11 @@
 import type { Random } from "../random";
 import type { Task } from "./plan";
 
-/** What is killed: the CLI, the provider, or all processes of the machine. Or the CLI receives Ctrl-C, once or twice. */
+/** The target of a kill: the CLI, the provider, or all processes of the machine. Or the CLI receives Ctrl-C, once or twice. */
 type Victim = "cli" | "provider" | "all" | "ctrl-c" | "ctrl-c-twice";
 type Where = "same" | "other";
 
-/** When to kill: after the start of the command, or once the service has got or answered its n-th request of a kind. */
+/** When to kill: after the start of the command, or when the n-th request of a kind arrives or gets its reply. */
 export interface Moment {
   readonly of: "start" | "change" | "read" | "poll";
   readonly n: number;
@@ -13,25 +13,28 @@ export interface Moment {
   readonly delayMs: number;
 }
 
-/** How long the service keeps a request that is to be killed while it is on its way. */
+/** How long the service delays a request, so that the kill happens before the reply. */
 export const SLOW_MS = 500;
 
-/** One kill and what happens between it and the next command. */
+/** A kill, and what happens before the next command. */
 export interface Kill {
   readonly victim: Victim;
-  /** Time between the first Ctrl-C and the second. */
+  /** Time between the first and the second Ctrl-C. */
   readonly secondMs: number;
   readonly moment: Moment;
   readonly where: Where;
-  /** How long what was not killed lives on before the next command: with "other", until the old machine is gone. */
+  /**
+   * How long surviving processes run before the next command. With "other", this is the time until the old machine is
+   * shut down.
+   */
   readonly graceMs: number;
-  /** Whether what was not killed ends before the next command, on the same machine too. */
+  /** Whether surviving processes end before the next command, even on the same machine. */
   readonly allEnd: boolean;
-  /** Seed of the changes that people make before the next command. */
+  /** Seed for the users' changes before the next command. */
   readonly between: number;
 }
 
-/** The victims and machines of a life, each as often as the others, in a random order. */
+/** The kinds of kills and machines of a life, in equal shares and random order. */
 export interface Shares {
   victim(): Victim;
   where(): Where;
@@ -63,17 +66,17 @@ export function randomKill(random: Random, { victim, where }: Shares, task: Task
   };
 }
 
-/** Mostly while the service is asked or works; the start of a command is long, and nothing happens there. */
+/** Usually chooses a moment during requests or operations, because nothing happens during the long start of a command. */
 function randomMoment(random: Random, { action, changes }: Task, operationMs: number): Moment {
   if (random.chance(0.05)) return { of: "start", n: 0, when: "answered", delayMs: random.integer(300, 2500) };
   const of = random.chance(0.75) ? "change" : random.pick<Moment["of"]>(["read", "poll"]);
   const late = random.pick([5, 60, operationMs]);
-  // Operations take longer in creations: where nothing is known to be polled, the changes themselves are the moment.
+  // Operations of creations take longer. For other actions, there may be no polls, so the moment depends on changes.
   const isPolled = action === "create" || action === "replace" || action === "taint";
   const kind = of === "poll" && !isPolled ? "change" : of;
   const when = kind === "change" && random.chance(0.25) ? "arrived" : "answered";
   const delayMs = when === "arrived" ? random.integer(0, SLOW_MS) : random.integer(0, late);
-  const first = action === "create" && changes > 1 && random.chance(0.7) ? 2 : 1; // the project is made in no time
+  const first = action === "create" && changes > 1 && random.chance(0.7) ? 2 : 1; // the creation of the project is too short
   const n = kind === "change" ? random.integer(first, changes) : random.integer(1, Math.ceil(changes / 2));
   return { of: kind, n, when, delayMs };
 }

@@ -26,29 +26,29 @@ export type EngineName = "fake" | "pulumi";
 export interface Life {
   readonly seed: number;
   readonly episodes: readonly Episode[];
-  /** Everything needed to look at it, where a promise was broken. */
+  /** Everything that is known about the life, if it broke a promise. */
   readonly story?: string;
 }
 
 export interface LifeOptions {
   readonly engine: EngineName;
-  /** Where all of it is kept while it lasts. */
+  /** The folder for all files of the life. */
   readonly folder: string;
   readonly seed: number;
-  /** No more kills than these. */
+  /** The maximum number of kills. */
   readonly kills: number;
 }
 
-/** Leads a life that follows from its seed, up to its end or to the first promise that is broken. */
+/** Runs the life of a seed to its end, or to the first violation. */
 export function life(options: LifeOptions): Promise<Life> {
   const random = new Random(options.seed);
   const usual = randomBehaviour(random);
   const { operationMs } = usual;
   const drawn = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
-  // Nobody can see that an update which was answered with a bare 202 has failed, or has changed nothing that is shown: it is waited for
-  // until the deadline.
+  // If the reply to an update is an empty 202, nobody can see that the update failed, or that it changed nothing
+  // visible. The provider would wait until the deadline.
   const isUnseen = drawn.putReply === 202 && drawn.acceptedReply === "bare";
-  // After a deletion that is killed, an id that is assigned again leads to another object (docs/recovery.md, "Known limits").
+  // After a killed deletion, a reused id leads to another object (docs/recovery.md, "Known limits").
   const behaviour = {
     ...drawn,
     idReuse: false,
@@ -70,7 +70,7 @@ async function lead(
   { engine, folder, seed, kills }: LifeOptions,
   { random, behaviour, leaks, elsewhere }: Beginning,
 ): Promise<Life> {
-  // Draws of their own: what is searched does not change what is done.
+  // A separate generator, so that the searches don't affect the schedule.
   const chance = new Random(seed + 1);
   const root = path.join(folder, `life-${seed}`);
   const logs = path.join(root, "logs");
@@ -85,7 +85,7 @@ async function lead(
   const stack = openStack(root, commands, chance.chance(0.2));
   const search = new Search(leaks, commands, stack, temporaryIn(root));
   const others = addOthers(emulator);
-  // Two stacks would make objects of the same given names.
+  // Two stacks would create objects with the same given names.
   const another =
     chance.chance(0.3) && !behaviour.uniqueNames && openStack(path.join(root, "twin"), commands, false);
   const scene: Scene = {
@@ -110,7 +110,7 @@ async function lead(
         randomKill(random, dealt, task, behaviour.operationMs),
       );
       const skipsCheckpoints = random.chance(0.15);
-      // Only the same machine can resume what the state doesn't hold.
+      // Only the same machine can resume what the state doesn't record.
       const killsThere = planned.map((kill) =>
         skipsCheckpoints ? { ...kill, where: "same" as const } : kill,
       );
@@ -120,7 +120,7 @@ async function lead(
       });
       const leaked = [
         ...(await search.end(scene.machine)),
-        ...elsewhere.requests.map((request) => `another origin was asked: ${request}`),
+        ...elsewhere.requests.map((request) => `a request to another origin: ${request}`),
       ];
       const findings = [...one.findings, ...leaked.map((words): Finding => ({ kind: "leak", words }))];
       episodes.push({ ...one, findings });

@@ -6,14 +6,14 @@ import { linkModules } from "../../harness/modules";
 import { PRELUDE } from "../../harness/program";
 import { type Program, sourceOf } from "../programs";
 
-/** The file with a stack's configuration, which the real CLI keeps beside the program. */
+/** The file with a stack's configuration, which the real CLI keeps next to the program. */
 const STACK_SETTINGS = "Pulumi.dev.yaml";
 
-/** A machine that people work from: a copy of the program, a journal, and processes, which end with it. */
+/** A machine of a user: a copy of the program, a journal, and processes, which end with the machine. */
 export class Machine {
   readonly dir: string;
   readonly journal: string;
-  /** Stands in the environment of every process of this machine, and of no other. */
+  /** A mark in the environment of every process of this machine only. */
   readonly mark: string;
 
   constructor(
@@ -39,7 +39,7 @@ export class Machine {
     this.#put("index.js", `${PRELUDE}\n${sourceOf(program)}\n`);
   }
 
-  /** Another one, with nothing but a copy of the program. */
+  /** Returns another machine that has only a copy of the program. */
   another(): Machine {
     return new Machine(this.root, this.number + 1, this);
   }
@@ -48,7 +48,7 @@ export class Machine {
     return { CLOUDINFRA_JOURNAL_DIR: this.journal };
   }
 
-  /** The texts of the journal's entries, and of what else is there. */
+  /** Returns the journal's files, including its entries. */
   journalFiles(): { name: string; text: string }[] {
     if (!existsSync(this.journal)) return [];
     return readdirSync(this.journal).map((name) => ({
@@ -68,7 +68,7 @@ export class Machine {
     throw new Error(`processes of ${this.mark} can't be killed`);
   }
 
-  /** Kills the processes that serve dynamic resources; whether there was one. */
+  /** Kills the processes for dynamic resources. Returns whether there was one. */
   async killProviders(): Promise<boolean> {
     const providers = (await findMarked(this.mark)).filter(({ command }) =>
       command.includes("/cmd/dynamic-provider"),

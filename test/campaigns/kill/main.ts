@@ -6,10 +6,10 @@ import { tableOf } from "./table";
 
 const USAGE = `usage: npm run campaign:kill -- [options]
   --engine fake|pulumi   (fake)
-  --kills N              how many kills (20)
-  --seed N               repeats a schedule (a new one)
-  --jobs N               stacks at the same time (1)
-  --life SEED            one stack only, by its own seed, as a breach names it`;
+  --kills N              number of kills (20)
+  --seed N               repeats a schedule (a new seed)
+  --jobs N               concurrent stacks (1)
+  --life SEED            runs only the life with this seed, as a violation names it`;
 
 const { values } = parseArgs({
   options: {
@@ -43,11 +43,11 @@ async function main(): Promise<number> {
   const broken = breachesIn(lives).length;
   console.log(`\n${tableOf(lives)}\n`);
   console.log(
-    `${killsIn(lives)} kills in ${Math.round((performance.now() - begun) / 1000)} s (${missed} came too late)`,
+    `${killsIn(lives)} kills in ${Math.round((performance.now() - begun) / 1000)} s (${missed} missed their moment)`,
   );
-  const code = verdictOf(broken, { broken: "lives broke a promise: see above" });
+  const code = verdictOf(broken, { broken: "violations, see above" });
   console.log(
-    `again: npm run campaign:kill -- --engine ${engine} --kills ${kills} --seed ${seed} --jobs ${jobs}`,
+    `repeat with: npm run campaign:kill -- --engine ${engine} --kills ${kills} --seed ${seed} --jobs ${jobs}`,
   );
   return code;
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
 import { type Moment, SLOW_MS } from "./kills";
 
-/** Tells whoever listens of each request that was answered. */
+/** Notifies listeners of each request with a reply. */
 export class Answers {
   readonly #listeners = new Set<(request: LoggedRequest) => void>();
 
@@ -18,7 +18,7 @@ export class Answers {
 
 const LOOK_MS = 3;
 
-/** Resolves when the moment has come: `false` if `over` was first. */
+/** Waits for the moment. Resolves to `false` if `over` resolves first. */
 export async function comes(
   { of, n, when, delayMs }: Moment,
   { emulator, answers, over }: { emulator: Emulator; answers: Answers; over: Promise<unknown> },

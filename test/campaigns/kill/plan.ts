@@ -14,32 +14,32 @@ import type { Random } from "../random";
 
 export type Action = "create" | "update" | "replace" | "taint" | "delete" | "target";
 
-/** What the engine and the service make possible. */
+/** What the engine and the service support. */
 export interface Rules {
-  /** The service rejects a second object of the same name. */
+  /** The service rejects a second object with the same name. */
   readonly uniqueNames: boolean;
-  /** The engine has explicit providers. */
+  /** The engine supports explicit providers. */
   readonly explicit: boolean;
 }
-/** What a command is to do. */
+/** What a command does. */
 export interface Task {
   readonly action: Action;
   readonly command: "up" | "destroy";
-  /** What is wanted in the end; undefined: nothing. */
+  /** The program, or undefined to destroy everything. */
   readonly program: Program | undefined;
-  /** What is wanted instead once it was killed, where people then change their mind. */
+  /** The program after the kill, if users then change their mind. */
   readonly instead?: Program;
-  /** Whether the state has to be told what the service has before that. */
+  /** Whether a refresh must come before it. */
   readonly needsRefresh?: boolean;
   /** Names of resources to taint before the command. */
   readonly taints?: readonly string[];
   /** Names of resources that `destroy` is limited to. */
   readonly targets?: readonly string[];
-  /** How many changes the service will be asked for, about. */
+  /** The approximate number of changes at the service. */
   readonly changes: number;
 }
 
-/** What a life does, beginning with nothing. */
+/** Returns the actions of a life, which starts without resources. */
 export function actionsOf(random: Random): Action[] {
   return [
     "create",
@@ -52,9 +52,10 @@ export function actionsOf(random: Random): Action[] {
 }
 
 /**
- * Sometimes the program is changed between the kill and the next command; where it is again what it was, or where
- * an update was killed, `pulumi refresh` comes first, and nothing is taken back that was being created (docs/recovery.md, "What
- * it can't do"). A label key that an update had added can't be told from somebody else's then.
+ * Sometimes changes the program between the kill and the next command. `pulumi refresh` comes first if the program
+ * becomes what it was before, or if an update was killed. The change then removes nothing that was being created
+ * (docs/recovery.md, "What it can't do"). A label key that an update added can't be told from one of somebody else
+ * then.
  */
 export function withChangeOfMind(
   random: Random,
@@ -62,7 +63,7 @@ export function withChangeOfMind(
   { old, rules }: { old: Program | undefined; rules: Rules },
 ): Task {
   const { action, command, program } = task;
-  // An import has to fit the object that it adopts.
+  // An import must match the object that it adopts.
   const isImport = action === "create" && program?.instances.at(-1)?.imports !== undefined;
   const change = isImport ? "update" : random.pick<Action>(["update", "replace"]);
   const changed = randomTask(random, change, { old: program, rules }).program;
@@ -77,7 +78,7 @@ export function withChangeOfMind(
     : { ...task, instead, needsRefresh };
 }
 
-/** Whether something that `program` replaces is in `instead` as it was in `old`: what was killed may have deleted it. */
+/** Returns whether `instead` restores something that `program` replaces. The killed command may have deleted it. */
 function takesBack(old: Program, program: Program, instead: Program): boolean {
   const imageIn = ({ instances }: Program, name: string): string | undefined =>
     instances.find(({ resource }) => resource === name)?.image;
@@ -91,7 +92,7 @@ function takesBack(old: Program, program: Program, instead: Program): boolean {
   );
 }
 
-/** The next thing to do; where there is nothing yet, that is a creation. */
+/** Returns the next task. Without resources, that is a creation. */
 export function randomTask(
   random: Random,
   action: Action,
@@ -145,15 +146,18 @@ export function randomTask(
   }
 }
 
-/** A tainted resource is created again before it is deleted: two objects of one given name exist for a moment. */
+/**
+ * The replacement of a tainted resource is created before the old object is deleted, so two objects with one given name
+ * exist for a moment.
+ */
 export function canBeTainted({ name }: DeclaredResource, { uniqueNames }: Rules): boolean {
   return !uniqueNames || name === undefined;
 }
 
-/** A version whose provider has a process of its own. */
+/** A version with its own provider process. */
 export const OTHER_VERSION = "3.250.1";
 
-/** Some programs use several provider processes: by the option `version`, or by an explicit provider. */
+/** Some programs use several provider processes, with the option `version` or an explicit provider. */
 function withProviders(random: Random, { project, instances }: Program, { explicit }: Rules): Program {
   const how = random.pick(["default", "default", "version", "explicit"]);
   const chosen = instances.map(() => random.chance(0.6));

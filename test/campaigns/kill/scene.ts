@@ -7,16 +7,16 @@ import type { Search } from "./search";
 import type { KillableStack } from "./stacks";
 import type { Twin } from "./twin";
 
-/** Where an episode happens; the machine changes. */
+/** The environment of an episode. The machine may change. */
 export interface Scene {
   readonly stack: KillableStack;
   readonly emulator: Emulator;
   readonly answers: Answers;
   readonly search: Search;
   readonly rules: Rules;
-  /** Another stack of the same name in the same folder, in some lives. */
+  /** Another stack with the same name in the same folder, in some lives. */
   readonly twin?: Twin | undefined;
-  /** What is not the stack's, and stays as it is. */
+  /** The objects of somebody else, which must not change. */
   others: Others;
   machine: Machine;
 }

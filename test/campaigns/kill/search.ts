@@ -5,7 +5,7 @@ import type { Commands } from "./commands";
 import type { Machine } from "./machine";
 import type { KillableStack } from "./stacks";
 
-/** Looks for the token and for secret inputs in all that commands have said and left, killed ones too. */
+/** Searches the output and files of commands, including killed ones, for the token and for secret inputs. */
 export class Search {
   private heard = 0;
   private readonly told = new Set<string>();
@@ -18,15 +18,15 @@ export class Search {
     private readonly temporary: string,
   ) {}
 
-  /** A program that is to be run: its secrets are looked for from now on. */
+  /** Adds the secrets of a program that will run to the search. */
   program(program: Program): void {
     this.leaks.program(sourceOf(program));
   }
 
-  /** What is there now, while a kill is just over. */
+  /** Searches everything directly after a kill. */
   look(machine: Machine): void {
     for (const { words, output } of this.commands.all.slice(this.heard))
-      this.leaks.said(`what \`${words}\` said`, withoutPulumisOwn(output));
+      this.leaks.said(`the output of \`${words}\``, withoutPulumisOwn(output));
     this.heard = this.commands.all.length;
     this.leaks.files("the journal,", machine.journal);
     this.leaks.files("the program's folder,", machine.dir);
@@ -34,11 +34,11 @@ export class Search {
     this.leaks.state("the state", this.stack.state());
   }
 
-  /** What is there when a task is done, also what the state has in secrets. @returns what was not found before */
+  /** Searches everything at the end of a task, including the secrets in the state. @returns new findings */
   async end(machine: Machine): Promise<string[]> {
     this.look(machine);
     this.leaks.state("the export", await this.stack.withSecrets(machine));
-    if (this.stack.kept !== undefined) this.leaks.files("what the engine keeps,", this.stack.kept, "anybody");
+    if (this.stack.kept !== undefined) this.leaks.files("the engine's files,", this.stack.kept, "anybody");
     const found = this.leaks.leaks().filter((leak) => !this.told.has(leak));
     for (const leak of found) this.told.add(leak);
     return found;

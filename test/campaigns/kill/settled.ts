@@ -7,7 +7,7 @@ import type { Machine } from "./machine";
 import type { Task } from "./plan";
 import type { Scene } from "./scene";
 
-/** What is wrong when all is over; the same command once more has nothing to do. */
+/** Returns all violations at the end. The same command must do nothing. */
 export async function settled(
   { stack, emulator, others, machine }: Scene,
   command: Task["command"],
@@ -22,7 +22,7 @@ export async function settled(
   const changed = /^\s*[-+~<>]+ *\d+ (?:created|updated|deleted|replaced)/m.exec(output);
   if (code !== 0 || changed || asked.length > 0)
     findings.push(
-      mismatch(`one more ${words} ended with ${code}, asked [${asked.join(", ")}], and said\n${output}`),
+      mismatch(`another ${words} exited with ${code} and sent [${asked.join(", ")}]:\n${output}`),
     );
   findings.push(
     ...compare(emulator, others, stack.state(), program).filter(
@@ -34,8 +34,8 @@ export async function settled(
 }
 
 /**
- * Journal entries that are still there. `recover` may have written entries for creations whose resources have been replaced or removed
- * meanwhile (docs/recovery.md).
+ * Returns journal entries that should have been removed. `recover` may have written entries for creations whose
+ * resources were replaced or removed since (docs/recovery.md).
  */
 function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
   const declared = program ? [program.project, ...program.instances].map(({ resource }) => resource) : [];
@@ -45,11 +45,13 @@ function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
     .flatMap(({ name, text }) => {
       const entry = parseEntry(text);
       const isDeclared = declared.some((resource) => entry?.urn.endsWith(`::${resource}`));
-      return entry?.recovered && !isDeclared ? [] : [mismatch(`the journal still has ${name}:\n${text}`)];
+      return entry?.recovered && !isDeclared
+        ? []
+        : [mismatch(`the journal still contains ${name}:\n${text}`)];
     });
 }
 
-/** What a process sent before it was killed may only now be carried out. */
+/** The service may still carry out requests of a killed process. Waits for that. */
 export async function everythingAnswered({ requests }: Emulator): Promise<void> {
   for (let waited = 0; waited < 3000 && requests.some(isUnanswered); waited += 20) await delay(20);
 }

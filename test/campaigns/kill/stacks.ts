@@ -23,9 +23,9 @@ interface Service {
   readonly token: string;
 }
 
-/** How a command is run. */
+/** The options of a command. */
 export interface How {
-  /** URNs that it is limited to. */
+  /** The URNs that the command is limited to. */
   readonly targets?: readonly string[];
   /** Whether the engine writes the state only at the end of the command. */
   readonly skipsCheckpoints?: boolean;
@@ -39,35 +39,35 @@ function settingsOf({ skipsCheckpoints }: How): Record<string, string> {
   return skipsCheckpoints ? { PULUMI_SKIP_CHECKPOINTS: "1" } : {};
 }
 
-/** One stack, `dev`, that outlives machines; its commands are processes, which can be killed. */
+/** The stack `dev`, which outlives machines. Its commands are processes that can be killed. */
 export interface KillableStack {
-  /** Makes the stack, from its first machine. */
+  /** Creates the stack on its first machine. */
   open(machine: Machine, service: Service): Promise<void>;
   start(machine: Machine, command: "up" | "destroy" | "refresh", how?: How): Running;
-  /** Makes the next `up` replace resources: `pulumi state taint`. */
+  /** Runs `pulumi state taint`, so that the next `up` replaces the resources. */
   taint(machine: Machine, urns: readonly string[]): Promise<void>;
-  /** Takes resources out of the state: `pulumi state delete`. */
+  /** Runs `pulumi state delete`. */
   forget(machine: Machine, urns: readonly string[]): Promise<void>;
-  /** Takes away the lock that a killed command has left. */
+  /** Removes the lock of a killed command. */
   unlock(machine: Machine): Promise<void>;
-  /** `npx pulumi-cloudinfra recover`. */
+  /** Runs `npx pulumi-cloudinfra recover`. */
   recover(machine: Machine, ...options: string[]): Promise<Ended>;
-  /** Whether that reads an exported file. */
+  /** Whether `recover` reads an exported file. */
   readonly recoversFromFile: boolean;
-  /** Clears the list of pending creations, as `recover` says to. */
+  /** Clears the list of pending creations, as `recover` tells users to. */
   clearPending(machine: Machine): Promise<void>;
-  /** The state as it is in the backend now. */
+  /** Returns the current state in the backend. */
   state(): Deployment;
-  /** The same with all secrets shown: `pulumi stack export --show-secrets`. */
+  /** Returns the state with plaintext secrets: `pulumi stack export --show-secrets`. */
   withSecrets(machine: Machine): Promise<Deployment>;
-  /** Folder of all that the engine keeps, where it keeps secrets encrypted. */
+  /** The folder with all files of the engine, if it encrypts secrets. */
   readonly kept?: string;
 }
 
 const RECOVER = path.join(REPOSITORY, "dist/cli/main.js");
 const STACK_URN = "urn:pulumi:dev::kills::pulumi:pulumi:Stack::kills-dev";
 
-/** The fake engine, each command as a process whose children outlive it. */
+/** Returns a stack on the fake engine. Each command is a process whose children survive it. */
 export function fakeStack(root: string, commands: Commands, verbose: boolean): KillableStack {
   const file = path.join(root, "state.json");
   const tsx = pathToFileURL(require.resolve("tsx")).href;
@@ -92,7 +92,7 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
     forget: async (machine, urns) => {
       for (const urn of urns) await opened(machine).deleteState(urn);
     },
-    unlock: async () => undefined, // it has no lock
+    unlock: async () => undefined, // the fake engine has no lock
     recover: (machine, ...options) => {
       const exported = path.join(root, "export.json");
       writeFileSync(exported, JSON.stringify({ version: 3, deployment: state() }));
@@ -110,10 +110,10 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
   };
 }
 
-/** The real CLI with a home and a file backend of its own. */
+/** Returns a stack on the real CLI, with its own home and file backend. */
 export function pulumiStack(root: string, commands: Commands, verbose: boolean): KillableStack {
   const pulumi = pulumiOnPath();
-  if (pulumi === undefined) throw new Error("there is no `pulumi` on PATH");
+  if (pulumi === undefined) throw new Error("`pulumi` is not on the PATH");
   const env = environment(root);
   const plain = ["--non-interactive", "--color", "never"];
   const start = (machine: Machine, ...args: string[]): Running =>
@@ -121,7 +121,7 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
   const loud = { ...env, ...(verbose && MOST_VERBOSE) };
   const done = async (machine: Machine, ...args: string[]): Promise<void> => {
     const { words, code, output } = await start(machine, ...args).ended;
-    if (code !== 0) throw new Error(`${words} ended with ${code}:\n${output}`);
+    if (code !== 0) throw new Error(`${words} exited with ${code}:\n${output}`);
   };
   const folder = path.join(root, "state/.pulumi/stacks/kills");
   return {
@@ -177,7 +177,7 @@ function environment(root: string): Record<string, string | undefined> {
   };
 }
 
-/** Where the commands of a stack put their temporary files. */
+/** Returns the folder for the temporary files of a stack's commands. */
 export function temporaryIn(root: string): string {
   const folder = path.join(root, "temporary");
   mkdirSync(folder, { recursive: true });
@@ -185,8 +185,8 @@ export function temporaryIn(root: string): string {
 }
 
 /**
- * A kill of the CLI can leave an empty file of attributes beside the state, after which every command fails with "failed
- * to load checkpoint: EOF". Whoever meets that moves the file away.
+ * A killed CLI can leave an empty attributes file next to the state. Every later command then fails with "failed to
+ * load checkpoint: EOF". Moves that file away, as users do.
  */
 function moveEmptyAttributes(folder: string): void {
   if (!existsSync(folder)) return;

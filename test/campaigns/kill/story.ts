@@ -11,7 +11,7 @@ interface Told {
   readonly commands: Commands;
 }
 
-/** All that is known of a life, for whoever looks for what went wrong in it. */
+/** Formats everything that is known about a life, for debugging. */
 export function storyOf({ seed, behaviour, episodes, scene, commands }: Told): string {
   const { emulator, stack, machine } = scene;
   const requests = emulator.requests.map(

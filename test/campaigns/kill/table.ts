@@ -17,12 +17,12 @@ interface Row {
 const HEADINGS = [
   "action",
   "killed",
-  "then",
+  "next machine",
   "kills",
-  "at work",
+  "running",
   "unsaved",
   "ups",
-  "most",
+  "max. ups",
   "orphans",
   "duplicates",
   "leaks",
@@ -30,8 +30,9 @@ const HEADINGS = [
 ];
 
 /**
- * The kills of all lives by what was done, who was killed and which machine went on. An episode's end counts for its last
- * kill. `at work`: while a request or an operation was under way; `unsaved`: while the service had something that the state did not know.
+ * Formats the kills of all lives by action, target and the machine of the next command. An episode's result counts for
+ * its last kill. `running`: while a request or an operation was running. `unsaved`: while the service had something
+ * that the state didn't record.
  */
 export function tableOf(lives: readonly Life[]): string {
   const rows = new Map<string, Row>();

@@ -8,15 +8,15 @@ import type { KillableStack } from "./stacks";
 const MOST_TRIES = 6;
 
 /**
- * Another stack of the same name in the same folder, with a backend of its own. It shares the journal with the first one, which is
- * killed, and neither may ever touch what belongs to the other.
+ * Another stack with the same name in the same folder, but with its own backend. The two stacks share the journal.
+ * Neither may ever change what belongs to the other.
  */
 export class Twin {
   readonly #sent = new Set<string>();
 
   constructor(private readonly stack: KillableStack) {}
 
-  /** Runs a command of this stack to its end, while no process of the other one runs. */
+  /** Runs a command of this stack to its end, while no process of the other stack runs. */
   async run(scene: Scene, command: "up" | "destroy"): Promise<Finding[]> {
     const { emulator, machine } = scene;
     await machine.killAll();
@@ -30,7 +30,7 @@ export class Twin {
     let ended = await this.stack.start(machine, command).ended;
     for (let tries = 1; ended.code !== 0 && tries < MOST_TRIES; tries += 1)
       ended = await this.stack.start(machine, command).ended;
-    const wrong = ended.code === 0 ? [] : [`${ended.words} ended with ${ended.code}:\n${ended.output}`];
+    const wrong = ended.code === 0 ? [] : [`${ended.words} exited with ${ended.code}:\n${ended.output}`];
     for (const request of emulator.requests.slice(before)) {
       const { method, path } = request;
       const key = idempotencyKey(request);
@@ -39,10 +39,10 @@ export class Twin {
       if (key !== undefined) this.#sent.add(key);
     }
     const held = this.#keys();
-    wrong.push(...held.filter((key) => theirs.has(key)).map((key) => `has adopted ${key}`));
+    wrong.push(...held.filter((key) => theirs.has(key)).map((key) => `adopted ${key}`));
     const ofNeither = [...scene.others.keys].filter((key) => !own.has(key));
     scene.others = othersOf(emulator, [...ofNeither, ...held]);
-    return wrong.map((words) => mismatch(`the other stack of this name: ${words}`));
+    return wrong.map((words) => mismatch(`the other stack with this name: ${words}`));
   }
 
   #keys(): string[] {
@@ -61,7 +61,7 @@ function inCreation({ operations }: Emulator): string[] {
   );
 }
 
-/** Their ids may be assigned again. */
+/** The service may reuse the ids of deleted objects. */
 function inDeletion({ operations }: Emulator): string[] {
   return [...operations.values()].flatMap(({ kind, outcome, target }) =>
     kind === "delete" && outcome === "open" ? keyOf(target.kind, target.id) : [],

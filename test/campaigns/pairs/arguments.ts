@@ -20,7 +20,7 @@ const IGNORED = [
 ] as const;
 const REPLACING = ["flavor", "labels", "labels.tier", "labels.app", "network", "sshKeys[0]", "*"] as const;
 
-/** An instance that uses what stands before it in the program. */
+/** Draws an instance that may refer to earlier resources of the program. */
 export function randomInstance(
   random: Random,
   resource: string,
@@ -63,7 +63,7 @@ function randomNetwork(random: Random, earlier: readonly Declared[]): Given {
   return randomOutput(random, earlier);
 }
 
-/** What is there of each resource, whatever the service is like. */
+/** Draws an output that the resource has with every service. */
 function randomOutput(random: Random, earlier: readonly Declared[]): Output {
   const { type, resource } = one(random, earlier);
   return new Output(
@@ -72,7 +72,7 @@ function randomOutput(random: Random, earlier: readonly Declared[]): Output {
   );
 }
 
-/** Of one resource they hold a secret in each version of the program, or in none. */
+/** Draws SSH keys. For one resource, they contain a secret in each version of the program, or in none. */
 function randomKeys(random: Random, resource: string): Given {
   const key = (): string =>
     `ssh-ed25519 AAAA${resource.replaceAll("-", "")}${random.integer(1, 3)} ${random.pick(["me", "you@host"])}`;

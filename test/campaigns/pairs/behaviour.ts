@@ -3,8 +3,8 @@ import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { Random } from "../random";
 
 /**
- * A service of which a preview must be true. No operation fails, because then `up` would make less than was announced. Its lag is over
- * before the next command.
+ * Draws a service for which a preview must be correct. No operation fails, because then `up` would do less than the
+ * preview announced. The lag ends before the next command.
  */
 export function behaviourOfPairs(random: Random): Partial<Behaviour> & { readonly lagMs: number } {
   const unusual = unusualBehaviour(random);
@@ -17,7 +17,7 @@ export function behaviourOfPairs(random: Random): Partial<Behaviour> & { readonl
     busyInstance: random.pick(["accepted", "refused"]),
     instanceLimit: "accepted",
     retryAfter: undefined,
-    // A refresh can't show what nothing shows, so the preview after it can't, either.
+    // A refresh, and so the preview after it, can't show a property that no reply shows.
     unshown: [],
     lagMs: unusual.lagMs === 0 ? 0 : 150,
   };

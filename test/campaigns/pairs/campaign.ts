@@ -6,14 +6,14 @@ export interface PairsOptions {
   readonly engine: Engine;
   readonly pairs: number;
   readonly seed: number;
-  /** How many pairs share a stack. */
+  /** Number of pairs in each stack. */
   readonly together: number;
-  /** Stacks at the same time. @default 1 */
+  /** Number of concurrent stacks. @default 1 */
   readonly jobs?: number;
   onStack?(report: StackReport): void;
 }
 
-/** Pairs of programs at random, in as many stacks as it takes. */
+/** Runs random pairs of programs, in as many stacks as needed. */
 export async function pairsCampaign(options: PairsOptions): Promise<StackReport[]> {
   const { engine, pairs, seed, together, jobs = 1, onStack } = options;
   const random = new Random(seed);
@@ -33,12 +33,12 @@ export async function pairsCampaign(options: PairsOptions): Promise<StackReport[
   return reports;
 }
 
-/** All that should not have been, each with its stack. */
+/** Returns all violations, each with its stack. */
 export function breachesOf(reports: readonly StackReport[]): string[] {
   return reports.flatMap(({ seed, behaviour, untruths, falseDiffs }) => {
     const where = `stack ${seed}, ${JSON.stringify(behaviour)}`;
     return [
-      ...untruths.map((words) => `${where}: an untruth: ${words}`),
+      ...untruths.map((words) => `${where}: a wrong preview: ${words}`),
       ...falseDiffs.map((words) => `${where}: a false diff: ${words}`),
     ];
   });

@@ -4,7 +4,7 @@ import { type Declared, type Given, type Options, Output, Secret, Undefined } fr
 import { maybe, one } from "./draws";
 import type { Rules } from "./rules";
 
-/** One change of a program after the other, each as a person could make it. */
+/** Changes a program step by step, as a user would. */
 export class Change {
   resources: readonly Declared[];
   readonly words: string[] = [];
@@ -76,7 +76,7 @@ export class Change {
     const { aliases, import: imported, parent } = target.options;
     const fresh = randomOptions(this.random, this.rules, "");
     const kept = { ...maybe(this.random, 0.5, target.options), ...fresh };
-    // Another parent is another URN, as another name is.
+    // Like another name, another parent changes the URN.
     const options = { ...kept, aliases, import: imported, parent };
     this.put(target, { ...target, options: defined(options) }, "other options");
   }
@@ -106,7 +106,7 @@ export class Change {
     this.words.push(`${added.resource} added`);
   }
 
-  /** Of what nothing refers to. */
+  /** Renames a resource that nothing refers to. */
   private rename(): void {
     const used = new Set(this.resources.flatMap(({ args }) => outputsIn(args)));
     const target = this.instance((one) => !used.has(one.resource) && one.options.import === undefined);

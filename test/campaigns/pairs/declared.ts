@@ -1,4 +1,4 @@
-/** A value as a program gives it: as it stands, secret, or what another resource has. */
+/** A value in a program: plain, secret, or an output of another resource. */
 export type Given =
   | string
   | readonly Given[]
@@ -12,7 +12,7 @@ export class Secret {
   constructor(readonly text: string) {}
 }
 
-/** What another resource of the program has; known only once that one is made. */
+/** An output of another resource of the program, which is unknown until that resource is created. */
 export class Output {
   constructor(
     readonly resource: string,
@@ -20,16 +20,16 @@ export class Output {
   ) {}
 }
 
-/** `undefined`, spelled out. */
+/** An explicit `undefined`. */
 export class Undefined {}
 
-/** Options of a resource. */
+/** The options of a resource. */
 export interface Options {
   readonly ignoreChanges?: readonly string[];
   readonly replaceOnChanges?: readonly string[];
   readonly deleteBeforeReplace?: boolean;
   readonly retainOnDelete?: boolean;
-  /** Names that the resource had in earlier programs. */
+  /** The resource's names in earlier programs. */
   readonly aliases?: readonly string[];
   readonly customTimeouts?: { readonly create?: string; readonly update?: string; readonly delete?: string };
   readonly dependsOn?: readonly string[];
@@ -46,7 +46,7 @@ export interface Declared {
   readonly options: Options;
 }
 
-/** The program as a person would write it; what a resource refers to stands before it. */
+/** Returns the program's source code. A resource follows those that it refers to. */
 export function sourceOf(resources: readonly Declared[]): string {
   const parents = [...new Set(resources.flatMap(({ options: { parent } }) => parent ?? []))];
   return [

@@ -1,6 +1,6 @@
 import type { Random } from "../random";
 
-/** The value, or nothing of it. */
+/** Returns the value, or an empty object. */
 export function maybe<T extends object>(
   random: Random,
   probability: number,
@@ -9,9 +9,9 @@ export function maybe<T extends object>(
   return random.chance(probability) ? value : {};
 }
 
-/** @throws Error where there is nothing to choose from */
+/** @throws Error if there are no choices */
 export function one<T>(random: Random, choices: readonly T[]): T {
   const [first, ...rest] = choices;
-  if (first === undefined) throw new Error("there is nothing to choose from");
+  if (first === undefined) throw new Error("there are no choices");
   return random.pick([first, ...rest]);
 }

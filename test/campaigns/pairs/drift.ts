@@ -3,7 +3,7 @@ import type { Deployment } from "../../harness/engine";
 import { ownStates } from "../../harness/state";
 import type { Random } from "../random";
 
-/** What somebody else does between two commands; told by resource. */
+/** Makes changes of somebody else between two commands. Returns their descriptions by resource. */
 export function drift(
   random: Random,
   emulator: Emulator,
@@ -43,7 +43,7 @@ function editInstance(random: Random, emulator: Emulator, id: string): string {
   }
   if (random.chance(0.1)) {
     emulator.touch(id);
-    return "its revision moved";
+    return "its revision changed";
   }
   const edit = random.pick(edits);
   emulator.edit(id, edit, "instance");

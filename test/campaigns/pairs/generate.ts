@@ -5,16 +5,16 @@ import type { Declared } from "./declared";
 import { maybe } from "./draws";
 import type { Rules } from "./rules";
 
-/** Two versions of a program, and what was done to get from the first to the second. */
+/** Two versions of a program, and the changes between them. */
 export interface Pair {
-  /** What the names of all its resources begin with. */
+  /** The prefix of all its resource names. */
   readonly name: string;
   readonly before: readonly Declared[];
   readonly after: readonly Declared[];
   readonly changes: readonly string[];
 }
 
-/** A pair of programs at random. */
+/** Draws a pair of programs. */
 export function randomPair(random: Random, name: string, rules: Rules): Pair {
   const before = firstProgram(random, name, rules);
   const maker = new Change(random, before, rules);
@@ -24,7 +24,7 @@ export function randomPair(random: Random, name: string, rules: Rules): Pair {
   return { name, before: first, after: then, changes: maker.words };
 }
 
-/** A project can't be deleted while it holds an instance that is left there. */
+/** Keeps the projects of remaining instances, because the service rejects the deletion of a project with instances. */
 function withProjectsKept(
   programs: readonly [readonly Declared[], readonly Declared[]],
 ): [Declared[], Declared[]] {

@@ -7,11 +7,11 @@ import { tableOf } from "./table";
 
 const USAGE = `usage: npm run campaign:pairs -- [options]
   --engine fake|pulumi   (fake)
-  --pairs N              how many pairs of programs (100)
-  --together N           how many of them share a stack (20)
-  --seed N               repeats them (a new one)
-  --jobs N               stacks at the same time (1)
-  --stack SEED           one stack only, by its own seed, as a breach names it`;
+  --pairs N              number of pairs of programs (100)
+  --together N           pairs in each stack (20)
+  --seed N               repeats the pairs (a new seed)
+  --jobs N               concurrent stacks (1)
+  --stack SEED           runs only the stack with this seed, as a violation names it`;
 
 const { values } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 
 async function main(): Promise<number> {
   const engine = (await engines()).find(({ name }) => name === values.engine);
-  if (engine === undefined) throw new UsageError(`there is no ${values.engine} here`);
+  if (engine === undefined) throw new UsageError(`the engine ${values.engine} is not available`);
   const [pairs, together] = [wholeNumber(values.pairs), wholeNumber(values.together)];
   const [seed, jobs] = [wholeNumber(values.seed), wholeNumber(values.jobs)];
   if (pairs === 0 || together === 0) throw new UsageError();

@@ -1,4 +1,4 @@
-/** What somebody else has at the service, and a program may take over. */
+/** An object of somebody else, which a program may adopt. */
 interface Foreign {
   readonly id: string;
   readonly project: string;
@@ -6,10 +6,10 @@ interface Foreign {
   readonly image: string;
 }
 
-/** What a pair of programs has to keep to. */
+/** The constraints of a pair of programs. */
 export interface Rules {
-  /** Whether the service refuses a second object of the same name: then nothing may stay behind. */
+  /** Whether the service rejects a second object with the same name. Then no object may be left behind. */
   readonly uniqueNames: boolean;
-  /** What this pair may take over, if anything. */
+  /** The object that this pair may adopt, if any. */
   readonly foreign: Foreign | undefined;
 }

@@ -10,17 +10,17 @@ import {
 } from "../../harness/engine";
 import { hidesSecret } from "../../harness/pulumi-events";
 
-/** A step of ours with what it makes of the resource. */
+/** A step for a resource of this package, with the resource's new state. */
 export interface DoneStep extends Step {
   readonly shown: Shown;
 }
 
-/** A command, and all that it told and asked. */
+/** A command with its result and its requests. */
 export interface Played {
   readonly result: RunResult;
-  /** Steps that came to their end, of our own resources; without those of a refresh. */
+  /** The finished steps of this package's resources, without those of a refresh. */
   readonly steps: readonly DoneStep[];
-  /** What was asked of the service to change something, in order. */
+  /** The requests that change something at the service, in order. */
   readonly writes: readonly LoggedRequest[];
 }
 
@@ -44,12 +44,12 @@ export async function play(
   return { result, steps, writes };
 }
 
-/** Whether all of a value can be read: nothing of it is a secret or not known yet. */
+/** Returns whether a value contains neither secrets nor unknown parts. */
 export function isPlain(value: unknown): boolean {
   return !isUnknownIn(value) && !hidesSecret(value);
 }
 
-/** Whether a value, or a part of it, is not known yet. */
+/** Returns whether a value is unknown, or contains an unknown part. */
 export function isUnknownIn(value: unknown): boolean {
   if (value === UNKNOWN) return true;
   return typeof value === "object" && value !== null && Object.values(value).some(isUnknownIn);

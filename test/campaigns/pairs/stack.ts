@@ -11,24 +11,24 @@ import { type Pair, randomPair } from "./generate";
 import { type Played, play } from "./run";
 import { nameOf, untruths } from "./truth";
 
-/** What pairs of programs, all in one stack, came to. */
+/** The results of the pairs in one stack. */
 export interface StackReport {
   readonly seed: number;
-  /** How the service differs from the default one. */
+  /** The differences from the default service. */
   readonly behaviour: Partial<Behaviour>;
   readonly pairs: number;
-  /** How many resources preview announced of each kind, and how many of them somebody else had changed before. */
+  /** The number of announced resources of each kind, and how many of them somebody else had changed before. */
   readonly announced: Readonly<Record<string, number>>;
   readonly drifted: number;
   readonly untruths: readonly string[];
-  /** What a second `up`, a refresh and an `up` after it did, or asked, although nothing was to be done. */
+  /** What a second `up`, a refresh and an `up` after it changed or requested, although nothing was to be done. */
   readonly falseDiffs: readonly string[];
   readonly ms: number;
 }
 
 /**
- * Programs and what becomes of them: an `up`, changes by somebody else, a refresh; then the preview of the changed programs is held
- * against the `up` that follows; and after that nothing may be left to do.
+ * Runs pairs of programs: an `up`, changes by somebody else, a refresh, a preview of the changed programs, and an `up`,
+ * which must match the preview. After that, nothing may be left to do.
  */
 export async function pairsInOneStack(engine: Engine, seed: number, count: number): Promise<StackReport> {
   const random = new Random(seed);
@@ -53,7 +53,7 @@ export async function pairsInOneStack(engine: Engine, seed: number, count: numbe
       return randomPair(random, `c${at}`, { uniqueNames: behaviour.uniqueNames ?? false, foreign: known });
     });
     await new Playing(scenario, random, pairs, told).all();
-    told.untruths.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+    told.untruths.push(...elsewhere.requests.map((request) => `a request to another origin: ${request}`));
   };
   const played = withStack(engine, { program: "", behaviour, config }, (scenario) =>
     withElsewhere(scenario.leaks, (elsewhere) => lead(scenario, elsewhere)),
@@ -120,7 +120,7 @@ class Playing {
     const hidden = /__(?:autonamed|endpoint|import|key|keyAt|pending|secrets|timeouts|urn|words)\b.*/.exec(
       result.output,
     );
-    if (hidden !== null) this.told.untruths.push(`${words} shows what is hidden: ${hidden[0]}`);
+    if (hidden !== null) this.told.untruths.push(`${words} shows a hidden property: ${hidden[0]}`);
     if (result.ok) return true;
     const errors = result.diagnostics.filter(({ severity }) => severity === "error");
     const stories = new Set(errors.flatMap(({ urn }) => (urn ? [this.story(nameOf(urn))] : [])));
@@ -131,10 +131,10 @@ ${result.output}\n${[...stories].join("\n")}`,
     return false;
   }
 
-  /** Nothing was done, and nothing asked of the service to change it. */
+  /** Checks that a command changed nothing and sent no changes to the service. */
   private idle(words: string, { result, steps, writes }: Played, nothingToDo = true): void {
     for (const { method, path, body } of writes)
-      this.told.falseDiffs.push(`${words} asked the service: ${method} ${path} ${body}`);
+      this.told.falseDiffs.push(`${words} sent a change: ${method} ${path} ${body}`);
     if (!nothingToDo) return;
     for (const { urn, op, diffs = [] } of steps)
       if (op !== "same" && op !== "read")
@@ -144,7 +144,7 @@ ${result.output}\n${[...stories].join("\n")}`,
       this.told.falseDiffs.push(`${words} counted ${JSON.stringify(changes)}`);
   }
 
-  /** All that is known of the pair that a resource belongs to. */
+  /** Returns everything that is known about the pair of a resource, for debugging. */
   private story(resource: string): string {
     const pair = this.pairs.find(({ name }) => resource === name || resource.startsWith(`${name}-`));
     if (pair === undefined) return "";

@@ -1,13 +1,13 @@
 import { aligned } from "../aligned";
 import type { StackReport } from "./stack";
 
-/** What all stacks came to. */
+/** Formats the results of all stacks. */
 export function tableOf(engine: string, reports: readonly StackReport[]): string {
   const sum = (of: (report: StackReport) => number): number =>
     reports.reduce((total, one) => total + of(one), 0);
   const ops = [...new Set(reports.flatMap(({ announced }) => Object.keys(announced)))].sort();
   return aligned([
-    ["engine", "stacks", "pairs", "drifted", ...ops, "untruths", "false diffs", "seconds"],
+    ["engine", "stacks", "pairs", "drifted", ...ops, "wrong previews", "false diffs", "seconds"],
     [
       engine,
       ...[reports.length, sum((one) => one.pairs), sum((one) => one.drifted)].map(String),

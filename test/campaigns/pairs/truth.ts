@@ -5,18 +5,18 @@ import { inClear, ownStates } from "../../harness/state";
 import type { Declared } from "./declared";
 import { type DoneStep, isPlain, isUnknownIn, type Played } from "./run";
 
-/** All that an `up` and the preview before it came to. */
+/** The results of an `up` and of the preview before it. */
 export interface Seen {
   readonly declared: ReadonlyMap<string, Declared>;
   readonly before: Deployment;
   readonly preview: Played;
   readonly up: Played;
   readonly after: Deployment;
-  /** Whether the service normalizes values. An ignored property is then sent as the service reports it. */
+  /** Whether the service normalizes values. The provider then sends ignored properties as the service reports them. */
   readonly isNormalized: boolean;
 }
 
-/** What was announced and not made, made and not announced, or announced with another value. */
+/** A step that was announced but not made, made but not announced, or announced with another value. */
 export interface Untruth {
   readonly resource: string;
   readonly words: string;
@@ -37,9 +37,9 @@ export function untruths(seen: Seen): Untruth[] {
     ];
     found.push(...words.map((text) => ({ resource, words: text })));
   }
-  // What is left was asked of the service without a step that says so.
+  // The remaining requests belong to no step.
   for (const { method, path, body } of writes)
-    found.push({ resource: "", words: `${method} ${path} ${body} was made, and no step tells of it` });
+    found.push({ resource: "", words: `${method} ${path} ${body} was sent without a step` });
   return found;
 }
 
@@ -55,7 +55,7 @@ const REPLACING = new Set(["create-replacement", "replace", "delete-replaced"]);
 
 type Outcome = "same" | "update" | "replace" | string;
 
-/** What became of a resource, whatever the order of the steps. */
+/** Returns what happened to a resource, regardless of the order of the steps. */
 function outcomeOf(steps: readonly DoneStep[]): Outcome {
   const ops = steps.map(({ op }) => op).filter((op) => op !== "read");
   if (ops.some((op) => REPLACING.has(op))) return "replace";
@@ -69,13 +69,13 @@ function stepsDiffer(said: readonly DoneStep[], did: readonly DoneStep[]): strin
     announced === "replace" ? replaces : diffs,
   );
   const mayStay = announced === "replace" ? ["update", "same"] : announced === "update" ? ["same"] : [];
-  // What is not known yet may turn out to be what it was.
+  // A value that is unknown in the preview may stay the same.
   const isOpen = reasons.length > 0 && reasons.every((name) => isOpenIn(said, name));
   if (mayStay.includes(made) && isOpen) return [];
-  return [`preview announced "${announced}"${forReasons(said)}, and up made "${made}"${forReasons(did)}`];
+  return [`preview announced "${announced}"${forReasons(said)}, but up made "${made}"${forReasons(did)}`];
 }
 
-/** A difference that `up` shows was one in the preview, too. */
+/** Every difference that `up` shows must also be in the preview. */
 function extraDifferences(said: readonly DoneStep[], did: readonly DoneStep[]): string[] {
   const names = (steps: readonly DoneStep[], which: "diffs" | "replaces"): Set<string> =>
     new Set(steps.flatMap((step) => step[which] ?? []));
@@ -85,7 +85,7 @@ function extraDifferences(said: readonly DoneStep[], did: readonly DoneStep[]): 
     const unmade = [...announced].filter((name) => !made.has(name) && !isOpenIn(said, name));
     return [
       ...(unsaid.length > 0 ? [`${which} of up were not announced: ${unsaid.join(", ")}`] : []),
-      ...(unmade.length > 0 ? [`${which} were announced and not made: ${unmade.join(", ")}`] : []),
+      ...(unmade.length > 0 ? [`${which} were announced but not made: ${unmade.join(", ")}`] : []),
     ];
   });
 }
@@ -100,7 +100,7 @@ function forReasons(steps: readonly DoneStep[]): string {
   return reasons.length === 0 ? "" : ` (${reasons.join(", ")})`;
 }
 
-/** The request that a step stands for was made, once; it is taken out of `writes`. */
+/** Checks that the request of a step was sent once, and removes it from `writes`. */
 function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): string[] {
   const now = ownStates(seen.after).find(({ urn, delete: isOld }) => urn === step.urn && !isOld);
   const { options = {} } = seen.declared.get(nameOf(step.urn)) ?? {};
@@ -117,7 +117,7 @@ function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): stri
   const expectOne = (found: readonly LoggedRequest[], what: string): string[] =>
     found.length === 1
       ? found.flatMap(({ body }) => bodyDiffers(inputs, body))
-      : [`${step.op} stands for one ${what}, of which there were ${found.length}`];
+      : [`${step.op} needs one ${what}, but there were ${found.length}`];
   const put = (): LoggedRequest[] =>
     take(
       ({ method, path }) => method === "PUT" && path === `${collection}/${now?.id}`,
@@ -136,7 +136,7 @@ function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): stri
       const last = put().at(-1);
       return last
         ? bodyDiffers(inputs, last.body)
-        : ["update was announced and made, but nothing was asked of the service"];
+        : ["update was announced and made, but no request was sent"];
     }
     case "delete":
     case "delete-replaced": {
@@ -157,7 +157,7 @@ const WIRE = {
   ...{ network: "network", publicIp: "public_ip", sshKeys: "ssh_keys", labels: "labels" },
 };
 
-/** The request asked for what the state has; labels of others may go with it. */
+/** Compares the request with the state. Labels of somebody else may be in the request, too. */
 function bodyDiffers(inputs: Readonly<Record<string, unknown>>, text: string): string[] {
   if (text === "") return [];
   const body = JSON.parse(text);
@@ -170,17 +170,17 @@ function bodyDiffers(inputs: Readonly<Record<string, unknown>>, text: string): s
         : asked;
     return isDeepStrictEqual(own, wanted)
       ? []
-      : [`${wire} was asked for as ${JSON.stringify(asked)}, and the state has ${JSON.stringify(wanted)}`];
+      : [`the request has ${wire} ${JSON.stringify(asked)}, but the state has ${JSON.stringify(wanted)}`];
   });
 }
 
-/** The entry that a step is about, as it was before; it may have had another name. */
+/** Returns the earlier entry of a step's resource, which may have had another name. */
 function oldOf({ before, declared }: Seen, { urn }: DoneStep): StateResource | undefined {
   const names = [nameOf(urn), ...(declared.get(nameOf(urn))?.options.aliases ?? [])];
   return ownStates(before).find((one) => names.includes(nameOf(one.urn)));
 }
 
-/** What preview showed as known is what the state has after `up`, inputs and outputs. */
+/** Compares the known values of the preview with the inputs and outputs in the state after `up`. */
 function valuesDiffer({ after }: Seen, said: DoneStep, did: readonly DoneStep[]): string[] {
   const isMade = ["create", "create-replacement", "update", "same"].includes(said.op);
   if (!isMade || !did.some(({ op }) => op === said.op)) return [];
@@ -194,7 +194,7 @@ function valuesDiffer({ after }: Seen, said: DoneStep, did: readonly DoneStep[])
       )
       .map(
         ([name, value]) =>
-          `${side} of the preview say ${name} ${JSON.stringify(value)}, and it became ${JSON.stringify(values[name])}`,
+          `${side} of the preview have ${name} ${JSON.stringify(value)}, but up resulted in ${JSON.stringify(values[name])}`,
       );
   });
 }

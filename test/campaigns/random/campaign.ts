@@ -8,13 +8,13 @@ import { Tally } from "./tally";
 export interface Options {
   readonly cases: number;
   readonly seed: number;
-  /** One case only, as a breach names it. */
+  /** Runs only this case, as a violation names it. */
   readonly again?: Again | undefined;
-  /** Told of each tenth. */
+  /** Called after each batch. */
   readonly onProgress?: ((done: number) => void) | undefined;
 }
 
-/** Where a case stands among those that fast-check makes. */
+/** The position of a case in fast-check's sequence. */
 interface Again {
   readonly seed: number;
   readonly path: string;
@@ -22,7 +22,7 @@ interface Again {
 
 export interface Breach extends Again {
   readonly promises: readonly string[];
-  /** What was called and asked for in it. */
+  /** The calls and requests of the case. */
   readonly story: readonly string[];
   readonly smallest: Case;
 }
@@ -31,14 +31,17 @@ export interface Report {
   readonly tally: Tally;
   readonly breaches: readonly Breach[];
   readonly ms: number;
-  /** Heap in use after a collection, in bytes: the median of the second tenth, and of the last; where it could be measured. */
+  /**
+   * Heap in use after a garbage collection, in bytes: the medians of the second and of the last tenth, if they could be
+   * measured.
+   */
   readonly heap: { readonly early: number; readonly late: number } | undefined;
 }
 
 const BATCH = 50;
 const ENOUGH_BREACHES = 5;
 
-/** Cases at random, in batches that fast-check makes, repeats and shrinks each from a seed of its own. */
+/** Runs random cases in batches. Each batch has its own seed, from which fast-check generates, repeats and shrinks cases. */
 export async function campaign({ cases: wanted, seed, again, onProgress }: Options): Promise<Report> {
   const started = performance.now();
   const tally = new Tally();
@@ -54,8 +57,11 @@ export async function campaign({ cases: wanted, seed, again, onProgress }: Optio
     broken = (await live(one, tally)).breaches;
     await setImmediate();
     if (unhandled.length > 0)
-      broken = [...broken, ...unhandled.splice(0).map((reason) => `nobody heard of ${String(reason)}`)];
-    if (broken.length > 0) throw new Error(`in a run before it was shrunk: ${broken.join("; ")}`);
+      broken = [
+        ...broken,
+        ...unhandled.splice(0).map((reason) => `an unhandled rejection: ${String(reason)}`),
+      ];
+    if (broken.length > 0) throw new Error(`in a run before shrinking: ${broken.join("; ")}`);
   });
   try {
     for (let done = 0; done < wanted && breaches.length < ENOUGH_BREACHES; done += BATCH) {
@@ -68,7 +74,7 @@ export async function campaign({ cases: wanted, seed, again, onProgress }: Optio
       });
       const smallest = found.counterexample?.[0];
       if (smallest !== undefined) {
-        // The shrunk one was not the last to be tried.
+        // The smallest case wasn't the last one that fast-check ran.
         const { breaches: again, story } = await live(smallest, new Tally());
         const [promises = [String(found.errorInstance)]] = [again, broken].filter(({ length }) => length > 0);
         breaches.push({ seed: found.seed, path: found.counterexamplePath ?? "", promises, story, smallest });
@@ -83,10 +89,10 @@ export async function campaign({ cases: wanted, seed, again, onProgress }: Optio
   return { tally, breaches, ms: performance.now() - started, heap: heapOf(heaps) };
 }
 
-/** A batch takes a second or so, and its shrinking no longer than this. */
+/** A batch takes about a second. This limits the time for shrinking. */
 const LONGEST_BATCH_MS = 60_000;
 
-/** Bytes; 0 where Node runs without `--expose-gc`. */
+/** Returns the heap in use in bytes, or 0 if Node runs without `--expose-gc`. */
 function heapNow(): number {
   if (globalThis.gc === undefined) return 0;
   globalThis.gc();

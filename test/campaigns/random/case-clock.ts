@@ -7,7 +7,7 @@ interface Event {
   readonly ring: () => void;
 }
 
-/** A clock that moves from one event to the next, and only when nothing is left to be done at this moment. */
+/** A clock that advances to the next event when no work is left at the current time. */
 export class CaseClock implements Clock {
   private time = 0;
   private readonly events = new Set<Event>();
@@ -38,10 +38,10 @@ export class CaseClock implements Clock {
   }
 
   /**
-   * Does some work that waits by this clock.
+   * Runs work that waits by this clock.
    *
-   * @param latest when it has to be over, on this clock
-   * @returns whether it was
+   * @param latest the deadline on this clock
+   * @returns whether the work ended before the deadline
    */
   async during(work: Promise<unknown>, latest: number): Promise<boolean> {
     watchDecompressions();
@@ -69,5 +69,5 @@ export class CaseClock implements Clock {
   }
 }
 
-/** Everything is served in this process: all that can go on without time passing does within so many rounds of the event loop. */
+/** The service runs in this process, so everything that needs no time finishes within this number of event loop rounds. */
 const ROUNDS = 2;

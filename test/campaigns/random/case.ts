@@ -6,16 +6,16 @@ import { nastyValue, oddText } from "./nasty";
 import type { Planned } from "./spoiling";
 import { spoilings } from "./spoilings";
 
-/** What a program says of its resource at one `up`, and how its provider process fares. */
+/** One `up`: the program's resource, and what happens to the provider process. */
 export interface Up {
   readonly do: "up";
   /** Arguments that differ from the usual ones. */
   readonly args: Properties;
-  /** Further arguments of any form; such that check refuses them are left out again. */
+  /** Further arguments of any form. If check rejects them, they are removed. */
   readonly odd: Properties;
   readonly key: string;
   readonly timeouts: Properties | undefined;
-  /** Whether it has the `import` option. */
+  /** Whether the program has the `import` option. */
   readonly imports: boolean;
   readonly interruptedAfterMs: number | undefined;
 }
@@ -23,25 +23,25 @@ export interface Up {
 export type Step =
   | Up
   | { readonly do: "refresh" }
-  /** A function of the program that lists. */
+  /** A list function of the program. */
   | { readonly do: "list" }
   | { readonly do: "destroy"; readonly refresh: boolean }
   | { readonly do: "damage"; readonly damage: Damage }
-  /** Somebody else at the service. */
+  /** A change by somebody else at the service. */
   | { readonly do: "edit"; readonly field: string; readonly value: string }
   | { readonly do: "remove" }
   /** The token loses its permission for all projects, or gets it back. */
   | { readonly do: "hide"; readonly hides: boolean };
 
-/** One generated case: a program, a service with its faults, and what is done one after the other. */
+/** A generated case: a program, a service with faults, and the steps. */
 export interface Case {
   readonly kind: "instance" | "project";
   readonly resource: string;
-  /** What has to stay secret; `secrets` names the arguments that hold `secret`. */
+  /** The secrets. `secrets` names the arguments that contain `secret`. */
   readonly token: string;
   readonly secret: string;
   readonly secrets: readonly string[];
-  /** What the option `ignoreChanges` lists. */
+  /** The properties that the option `ignoreChanges` lists. */
   readonly ignores: readonly string[];
   readonly behaviour: Partial<Behaviour>;
   readonly operationTimeout: string;
@@ -53,7 +53,7 @@ export interface Case {
 const alphanumeric = fc.constantFrom(..."abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789");
 const random = (length: number): fc.Arbitrary<string> =>
   fc.string({ unit: alphanumeric, minLength: length, maxLength: length });
-/** With the characters that spellings change (RFC 6750). */
+/** Includes the characters that encodings change (RFC 6750). */
 const token = fc.tuple(random(14), random(14)).map(([a, b]) => `${a}+/~${b}=`);
 const secret = fc
   .tuple(random(14), random(14), fc.constantFrom("", '"', "/", " ", "ü", "\\"))
@@ -88,7 +88,7 @@ const rarely = <T>(usual: T, ...others: T[]): fc.Arbitrary<T> =>
     { weight: 1, arbitrary: fc.constantFrom(...others) },
   );
 
-/** Most switches keep their defaults: a case with all of them at once would never get far. */
+/** Most switches keep their defaults, because a case with all of them at once would never get far. */
 const unusual: fc.Arbitrary<Partial<Behaviour>> = fc.record({
   revisionOf: rarely<Behaviour["revisionOf"]>("changes", "shown"),
   unshown: rarely<readonly string[]>([], ["ssh_keys"], ["public_ip", "labels"]),
@@ -221,7 +221,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const cases: fc.Arbitrary<Case> = fc.record({
   kind: fc.constantFrom("instance", "instance", "project"),
   resource: fc.constantFrom("web", "a::b", "x y", "ü"),
-  // Shrunk to the same letter they would be one.
+  // Shrinking must not make both the same.
   token: fc.noShrink(token),
   secret: fc.noShrink(secret),
   secrets: fc.subarray(["name", "network", "sshKeys", "labels", "region"]),

@@ -7,15 +7,18 @@ import type { Case } from "./case";
 import type { Scene } from "./scene";
 import type { Exchange } from "./served";
 
-/** What calls claim of the service, compared with what it said, and, where it said nothing but the truth, with what it holds. */
+/**
+ * Checks the provider's claims against the service's replies. If no reply was a lie, also checks them against the
+ * service's objects.
+ */
 export interface Claims {
   created(id: string, inputs: Properties, before: ReadonlySet<string>, from: number): void;
-  /** @param before what the service had when the call began  @param from number of its first exchange */
+  /** @param before the objects at the start of the call  @param from the number of the call's first exchange */
   notCreated(error: unknown, before: ReadonlySet<string>, from: number): void;
   read(id: string, answer: ReadResult, from: number): void;
-  /** @param update the state, the program's inputs, the new state, and the fields that the service had before */
+  /** @param update the state, the program's inputs, the new state, and the service's earlier fields */
   updated(id: string, update: Readonly<Record<"olds" | "news" | "outs" | "before", Properties>>): void;
-  /** At the end of `destroy`. */
+  /** Called at the end of `destroy`. */
   destroyed(id: string, from: number): void;
 }
 
@@ -26,7 +29,7 @@ export function claimsOf(scene: Scene): Claims {
   const list = `/v1/${one.kind}s`;
   const isThere = (id: string): boolean => scene.objects().has(id);
 
-  /** A list was seen that does not show it, or it was shown as deleted. */
+  /** Returns whether a list omitted the object, or a reply showed it as deleted. */
   function wasSeenAbsent(id: string, from: number): boolean {
     return served.exchanges
       .slice(from)
@@ -43,9 +46,9 @@ export function claimsOf(scene: Scene): Claims {
 
   return {
     created(id, inputs, before, from) {
-      // A list that lags still shows what somebody has just deleted.
+      // A list with lag may still show an object that somebody has deleted.
       if (scene.isTruthful && !one.behaviour.lagMs && !isThere(id))
-        scene.broke(`created ${id}, which is not there`);
+        scene.broke(`created ${id}, which doesn't exist`);
       const posts = served.exchanges.slice(from).filter(({ method }) => method === "POST");
       const others = [...scene.objects()].filter((one) => one !== id && !before.has(one));
       if (scene.isTruthful && one.failure === "none" && others.length > 0 && !isStoredFailure(posts))
@@ -54,7 +57,7 @@ export function claimsOf(scene: Scene): Claims {
       const names = ({ method, path }: Exchange): boolean =>
         method === "POST" || path.includes("/operations/");
       if (!served.exchanges.some((seen) => isGood(seen) && names(seen) && seen.text.includes(id)))
-        scene.broke(`created ${id}, which no answer to its creation named`);
+        scene.broke(`created ${id}, which no reply to its creation contained`);
     },
     notCreated(error, before, from) {
       if (error instanceof InitializationError) {
@@ -62,15 +65,15 @@ export function claimsOf(scene: Scene): Claims {
         const isSent = body !== undefined && at !== undefined;
         const isKept = operation !== undefined || (key !== undefined && (isSent || failed === true));
         if (error.id === "" || (isPlaceholder(error.id) && !isKept && !scene.isDamaged))
-          scene.broke(`left ${error.id} without the memory of its creation: ${error.message}`);
+          scene.broke(`saved ${error.id} without the data of its creation: ${error.message}`);
         return;
       }
       const posts = served.exchanges.slice(from).filter(({ method }) => method === "POST");
       const keys = new Set(posts.flatMap(({ key }) => key ?? []));
       if (!scene.isTruthful || keys.size > 1 || isStoredFailure(posts)) return;
-      // A failure that says nothing of the object it has left.
+      // The failure doesn't name the object that it leaves behind.
       if (one.failure === "object left" && one.behaviour.resultLink === "missing") return;
-      // What an earlier run left is still known: to the state, or to the journal.
+      // The state or the journal still contains the creation of an earlier run.
       if ([...keys].some((key) => scene.remembers(key))) return;
       const words = error instanceof Error ? error.message : "";
       const lost = [...scene.objects()].filter((id) => !before.has(id) && !words.includes(`object ${id}`));
@@ -84,41 +87,41 @@ export function claimsOf(scene: Scene): Claims {
         return;
       }
       if (scene.isTruthful && !isPlaceholder(id) && isThere(id))
-        scene.broke(`read ${id} as gone, which is there`);
+        scene.broke(`read ${id} as deleted, although it exists`);
       if (!isPlaceholder(id) && !wasSeenAbsent(id, from))
-        scene.broke(`read ${id} as gone, which nothing showed`);
+        scene.broke(`read ${id} as deleted without evidence`);
     },
     updated(id, { olds, news, outs, before }) {
       const object = scene.service.state.instances.byId.get(id);
       if (!scene.isTruthful || one.kind === "project") return;
-      if (object === undefined) return scene.broke(`updated ${id}, which is not there`);
+      if (object === undefined) return scene.broke(`updated ${id}, which doesn't exist`);
       for (const name of ["name", "flavor", "network"]) {
-        // The program's value of an import may be in the inputs, although it is ignored.
+        // The inputs may contain the program's value for an import, although it is ignored.
         const wanted = one.ignores.includes(name) ? olds[name] : news[name];
-        if (outs[name] !== wanted) scene.broke(`updated ${id}, but its ${name} is another in the outputs`);
+        if (outs[name] !== wanted) scene.broke(`updated ${id}, but its ${name} differs in the outputs`);
         const isChanged = olds[name] !== wanted;
         if (isChanged && object.fields[name] !== wanted)
-          scene.broke(`updated ${id}, but its ${name} is another at the service`);
+          scene.broke(`updated ${id}, but its ${name} differs at the service`);
       }
       if (parseRecorded(olds).pending !== undefined) return;
       for (const [name, wire] of KEPT) {
         const isChanged = !isDeepStrictEqual(olds[name], news[name]);
         const isKnown = olds[name] !== undefined || mayBeKept(one, wire);
-        // If only the address is shown, that is what stays.
+        // If the service shows only the address, the address must stay.
         const shown = wire === "public_ip" && one.behaviour.publicIpShows === "null" ? "address" : wire;
         const after: Properties = { ...object.fields, address: object.address };
-        // Nobody can keep what somebody else has set and nothing shows (README).
+        // The provider can't keep a change by somebody else that no reply shows (README).
         const isHidden =
           one.behaviour.unshown?.includes(wire) &&
           one.steps.some((step) => step.do === "edit" && step.field === wire);
         if (!isChanged && isKnown && !isHidden && !isDeepStrictEqual(after[shown], before[shown]))
-          scene.broke(`updated ${id}, which changed its ${wire}, too`);
+          scene.broke(`updated ${id}, which also changed its ${wire}`);
       }
     },
     destroyed(id, from) {
       if (isPlaceholder(id)) return;
-      if (scene.isTruthful && isThere(id)) scene.broke(`deleted ${id}, which is there`);
-      if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id}, and saw it gone nowhere`);
+      if (scene.isTruthful && isThere(id)) scene.broke(`deleted ${id}, which still exists`);
+      if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id} without evidence of the deletion`);
     },
   };
 }
@@ -129,14 +132,17 @@ const KEPT = [
   ["image", "image"],
 ] as const;
 
-/** Whether a reply shows what the program doesn't manage (README). */
+/** Returns whether a reply shows this unmanaged property (README). */
 function mayBeKept({ behaviour }: Case, wire: string): boolean {
   const { unshown = [], itemsWithout = [], getObject = 200, publicIpShows } = behaviour;
   if (wire === "public_ip" && publicIpShows === "null") return false;
   return !unshown.includes(wire) && (getObject === 200 || !itemsWithout.includes(wire));
 }
 
-/** The same failure came twice for a key (§4.7): another key is tried then, and what the first may have made is only reported. */
+/**
+ * Returns whether a key received the same failure twice (§4.7). The provider then uses another key, and only reports
+ * what the first one may have created.
+ */
 function isStoredFailure(posts: readonly Exchange[]): boolean {
   const failures = posts.filter(({ status }) => status >= 500).map(({ text }) => text);
   return failures.some((text, at) => /"trace_id":"(?!0*"|tr-0")/.test(text) && text === failures[at - 1]);

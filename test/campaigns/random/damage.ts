@@ -3,7 +3,7 @@ import type { Properties } from "../../../src/model/state";
 import type { Saved } from "../../provider/service";
 import { nastyValue, oddText } from "./nasty";
 
-/** What becomes of the memory of earlier runs: in the state, or of the journal's files. */
+/** Damage to the data of earlier runs, in the state or in the journal's files. */
 export type Damage =
   | { readonly of: "state"; readonly properties: Properties }
   | { readonly of: "inputs"; readonly properties: Properties }
@@ -109,13 +109,13 @@ export const damage: fc.Arbitrary<Damage> = fc.oneof(
   }),
 );
 
-/** The state after the damage; what is meant to stay whole (whose resource it is) does. */
+/** Returns the damaged state. The properties that identify the resource are kept. */
 export function damaged(saved: Saved, damage: Damage): Saved {
   if (damage.of === "state") return { ...saved, state: { ...saved.state, ...damage.properties } };
   if (damage.of === "inputs") return { ...saved, inputs: { ...saved.inputs, ...damage.properties } };
   if (damage.of === "journal") return saved;
   const id = damage.placeholder ?? saved.id;
-  // What an earlier run knew, with some of it replaced.
+  // The data of an earlier run, with some of it replaced.
   const before = Object(saved.state.__pending);
   const isMap =
     typeof damage.pending === "object" && damage.pending !== null && !Array.isArray(damage.pending);
@@ -123,7 +123,7 @@ export function damaged(saved: Saved, damage: Damage): Saved {
   return { ...saved, id, state: { ...saved.state, __pending: pending } };
 }
 
-/** A file of the journal after the damage. */
+/** Returns the damaged text of a journal file. */
 export function damagedText(
   text: string,
   { how, text: other, members }: Extract<Damage, { of: "journal" }>,

@@ -3,14 +3,14 @@ import zlib from "node:zlib";
 const running = new Set<unknown>();
 
 /**
- * Whether a reply is being decompressed. The thread pool does that in real time, which the clock of a case doesn't see: without a
- * look here, it would move on meanwhile.
+ * Returns whether a reply is being decompressed. The thread pool does that in real time. Without this check, the clock
+ * of a case would advance meanwhile.
  */
 export function isDecompressing(): boolean {
   return running.size > 0;
 }
 
-/** Counts decompressions from now on. */
+/** Starts to count decompressions. */
 export function watchDecompressions(): void {
   const { prototype } = zlib.Gunzip;
   if (Object.hasOwn(prototype, "end")) return;

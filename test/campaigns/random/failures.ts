@@ -3,7 +3,10 @@ import { HostError, InitializationError } from "../../../src/provider/host";
 import type { Scene } from "./scene";
 import { countOne, type Verb } from "./tally";
 
-/** Only errors of ours come out, in words for people. Check has none, and diff only one: an `import` option that names another object. */
+/**
+ * Checks that errors are this package's own, and readable. Check throws none, and diff only one, about an `import`
+ * option that names another object.
+ */
 export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
   const isOtherImport =
     error instanceof HostError && isCloudInfraError(error.cause) && error.cause.code === "import_differs";
@@ -17,15 +20,15 @@ export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
     return;
   }
   countOne(scene.tally.codes, cause.code);
-  scene.heard(`the words of ${verb}`, message);
+  scene.heard(`the message of ${verb}`, message);
   scene.heard(`the printed error of ${verb}`, `${error} ${error.stack}`);
   if (/\b(undefined|NaN|Infinity)\b|\[object /.test(message)) scene.broke(`${verb} says: ${message}`);
   if (!(error instanceof InitializationError)) return;
-  if (!isPlain(error.properties)) scene.broke(`${verb} leaves what the host can't bear`);
+  if (!isPlain(error.properties)) scene.broke(`${verb} saves properties that the host can't serialize`);
   for (const reason of error.reasons) scene.heard(`the reasons of ${verb}`, reason);
 }
 
-/** Whether the host can pass it on as it is: JSON, and nothing that is left out of it. */
+/** Returns whether the host can pass the value on without loss: it is JSON, and nothing in it would be omitted. */
 export function isPlain(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";

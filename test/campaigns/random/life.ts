@@ -15,7 +15,7 @@ import { ENDPOINT, Scene, secretsOf } from "./scene";
 import { countOne, type Tally } from "./tally";
 import { watched } from "./watched";
 
-/** Leads one case to its end, or to the first promise that is broken. */
+/** Runs one case to its end, or to the first violation. */
 export async function live(one: Case, tally: Tally): Promise<Pick<Scene, "breaches" | "story">> {
   const scene = new Scene(one, tally);
   scene.service.state.projects.add(project("prj-000000x"));
@@ -33,7 +33,7 @@ function project(id: string) {
   return { id, createdAt: 0, fields: { name: "others", region: "eu-1" } };
 }
 
-/** Made by somebody else, and there to be taken over. Its id follows its name, at services where ids do. */
+/** An instance of somebody else, which the program may adopt. If ids follow names, its id follows its name. */
 const foreign: StoredInstance = {
   id: "ins-foreign",
   createdAt: 0,
@@ -55,7 +55,7 @@ const foreign: StoredInstance = {
 /** Longer than any call may take. */
 const TOO_LONG_MS = 10 * 3_600_000;
 
-/** The case's resource in the stack's state. Each step is a command, with a process of its own. */
+/** The case's resource in the state. Each step is a command with its own provider process. */
 class Row extends EngineRow {
   private ups = 0;
 
@@ -129,7 +129,7 @@ class Row extends EngineRow {
     if (id !== undefined) claimsOf(this.scene).destroyed(id, from);
   }
 
-  /** The inputs as the program registers them. */
+  /** Returns the inputs as the program registers them. */
   private news({ args, key, timeouts, imports }: Up): Properties {
     const { kind, resource, secret, ignores } = this.scene.one;
     const secrets = secretsOf(this.scene.one);
@@ -146,7 +146,7 @@ class Row extends EngineRow {
       known.includes(name),
     );
     const declared: Properties = { ...usual, ...Object.fromEntries(given) };
-    // The engine gives what is ignored the value that the state's inputs have.
+    // For ignored properties, the engine uses the values of the state's inputs.
     const { inputs = declared } = this.saved ?? {};
     const kept = ignores.filter((name) => known.includes(name)).map((name) => [name, inputs[name]]);
     const all = Object.entries({ ...declared, ...Object.fromEntries(kept) });
@@ -155,7 +155,7 @@ class Row extends EngineRow {
       ...(kept.length > 0 && { __ignoreChanges: ignores }),
       __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`,
       __urn: `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${resource}`,
-      // Of its own at every run, also where shrinking has made all keys the same.
+      // A different key for each run, even if shrinking has made all keys the same.
       __key: `${this.ups.toString(16)}${key.slice(1)}`,
       __keyAt: Date.now(),
       __secrets: secrets,
@@ -190,10 +190,10 @@ class Row extends EngineRow {
       const isExpected =
         error instanceof HostError || (error instanceof Error && error.constructor === Error);
       if (!isExpected)
-        this.scene.broke(`the campaign itself: ${error instanceof Error ? error.stack : String(error)}`);
+        this.scene.broke(`a bug in the campaign: ${error instanceof Error ? error.stack : String(error)}`);
     });
     if (!(await clock.during(done, clock.now() + TOO_LONG_MS)))
-      this.scene.broke("it hangs: nothing is left to happen");
+      this.scene.broke("it hangs: no event is left");
     calledOff();
   }
 }

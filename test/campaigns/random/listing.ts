@@ -6,14 +6,14 @@ import { Sessions } from "../../../src/provider/session";
 import type { Scene } from "./scene";
 import { countOne } from "./tally";
 
-/** What a program's `getInstances` or `getProjects` does, with a session of its own. */
+/** Runs a program's `getInstances` or `getProjects` with its own session. */
 export async function listing(scene: Scene, settings: Readonly<Record<string, string>>): Promise<void> {
   const { clock, served, one, tally } = scene;
   const outside = { dispatcher: connectionsOf(served), random: () => 0.5 };
   const sessions = new Sessions({}, clock, (warning) => scene.heard("a warning", warning), outside);
   const setting = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
   const began = clock.now();
-  const shownFirst = shown(scene); // an object may appear in a lagging list only after the request
+  const shownFirst = shown(scene); // a list with lag may show an object only after the request
   const found =
     one.kind === "project"
       ? findProjects(setting, sessions)
@@ -22,21 +22,21 @@ export async function listing(scene: Scene, settings: Readonly<Record<string, st
     (objects) => {
       tally.ended("list", "succeeded", clock.now() - began);
       if (scene.isTruthful && objects.length === 0 && Math.min(shownFirst, shown(scene)) > 0)
-        scene.broke("a list is empty, which is not");
+        scene.broke("a list is empty, although there are objects");
     },
     (error: unknown) => {
       tally.ended("list", "refused", clock.now() - began);
       if (!(error instanceof Error && isCloudInfraError(error.cause)))
         return scene.broke(`list crashed: ${error}`);
       countOne(tally.codes, error.cause.code);
-      scene.heardToken("the words of list", error.message);
+      scene.heardToken("the message of list", error.message);
     },
   );
   const latest = began + (parseDuration(one.operationTimeout) ?? 0) + 1;
-  if (!(await clock.during(work, latest))) scene.broke("list did not end in its time");
+  if (!(await clock.during(work, latest))) scene.broke("list exceeded its deadline");
 }
 
-/** How many objects any list shows now. */
+/** Returns the number of objects that any list shows now. */
 function shown({ one, service }: Scene): number {
   const { state } = service;
   if (state.behaviour.hiddenProjects.length > 0) return 0;

@@ -4,11 +4,11 @@ import { type Breach, campaign } from "./campaign";
 import { callsTable, countsLine, growthOf, heapLine } from "./table";
 
 const USAGE = `usage: npm run campaign:random -- [options]
-  --cases N          how many cases (1000)
-  --seed N           repeats a campaign (a new one)
-  --case SEED:PATH   one case only, as a breach names it`;
+  --cases N          number of cases (1000)
+  --seed N           repeats a campaign (a new seed)
+  --case SEED:PATH   runs only this case, as a violation names it`;
 
-/** How much more heap may be in use at the end than near the beginning. */
+/** The allowed growth of the heap between the start and the end. */
 const MOST_GROWTH = 0.1;
 
 const { values } = parseArgs({
@@ -29,8 +29,8 @@ async function main(): Promise<number> {
   const { tally, breaches, heap } = report;
   console.log(callsTable(report));
   console.log(`\n${tally.cases} cases, ${tally.requests} requests in ${(report.ms / 1000).toFixed(0)} s`);
-  console.log(`spoiled: ${countsLine(tally.spoiled)}`);
-  console.log(`damaged: ${countsLine(tally.damages)}`);
+  console.log(`faults: ${countsLine(tally.spoiled)}`);
+  console.log(`damage: ${countsLine(tally.damages)}`);
   console.log(`failures: ${countsLine(tally.codes)}`);
   console.log(heapLine(report));
   for (const breach of breaches) tell(breach);
@@ -43,7 +43,7 @@ function tell({ promises, smallest, story, seed, path }: Breach): void {
   tellBroken(promises);
   console.error(inspect(smallest, { depth: 10, maxStringLength: 300 }));
   for (const line of story) console.error(line);
-  console.error(`again: npm run campaign:random -- --case=${seed}:${path}\n`);
+  console.error(`repeat with: npm run campaign:random -- --case=${seed}:${path}\n`);
 }
 
 runCommand(USAGE, main);

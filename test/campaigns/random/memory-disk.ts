@@ -1,10 +1,10 @@
 import { type Disk, systemDisk } from "../../../src/journal/disk";
 
-/** A disk for journals that holds its files in memory. Folders are as deep as names are long, and are always there. */
+/** An in-memory disk for journals. Paths are plain names, and all folders exist. */
 export class MemoryDisk {
   readonly files = new Map<string, string>();
 
-  /** As the journal sees it: of Node's many forms of a call it uses one each. */
+  /** Returns the interface that the journal uses, which needs only one form of each of Node's calls. */
   asDisk(): Disk {
     const { files } = this;
     const calls = {
@@ -50,5 +50,5 @@ function textOf(files: ReadonlyMap<string, string>, file: string): string {
 }
 
 function failure(code: string): Error {
-  return Object.assign(new Error(`${code}: it is as it is`), { code });
+  return Object.assign(new Error(`${code}: simulated failure`), { code });
 }

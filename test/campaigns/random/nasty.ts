@@ -1,10 +1,10 @@
 import fc from "fast-check";
 
-/** Stand in for what a case's service knows: the token, and a secret input; see `spelled`. */
+/** Placeholders for the token and a secret input of a case. See `spelled`. */
 export const TOKEN = "@token@";
 export const SECRET = "@secret@";
 
-/** How deep is too deep for whatever goes down a tree by calling itself, and what is not. */
+/** Depths that are too deep for recursive functions, and some that aren't. */
 const depths = fc.constantFrom(3, 70, 200, 3_000, 20_000, 20_000);
 
 const deepList = depths.map((depth) => "[".repeat(depth) + "]".repeat(depth));
@@ -98,7 +98,7 @@ const oddJson = [
   '{"error":{"error":{"detail":"deep"}}}',
 ];
 
-/** A value of any form as JSON text: also such as no program would write. */
+/** Values of any form as JSON text, including some that no program would write. */
 export const nastyJson = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...oddJson) },
   { weight: 4, arbitrary: oddText.map((text) => JSON.stringify(text)) },
@@ -107,7 +107,7 @@ export const nastyJson = fc.oneof(
   { weight: 2, arbitrary: deepMap },
 );
 
-/** The like as values, as far as a state or a program's arguments can hold them. */
+/** Values of any form, as far as a state or a program's arguments can contain them. */
 export const nastyValue = fc.oneof(
   {
     weight: 3,
@@ -124,11 +124,11 @@ export const nastyValue = fc.oneof(
   { weight: 1, arbitrary: fc.constant<unknown>(JSON.parse('{"__proto__":{"a":"b"},"constructor":"c"}')) },
 );
 
-/** How careless services write what they were sent. */
+/** How careless services encode what they received. */
 export type Spelling = "as it is" | "escaped" | "slashes escaped" | "percent";
 export const spelling = fc.constantFrom<Spelling>("as it is", "escaped", "slashes escaped", "percent");
 
-/** A text as the inside of a JSON text; "as it is" fits any other body, too. */
+/** Encodes a string for the inside of a JSON string. "as it is" also fits any other body. */
 export function spelled(text: string, how: Spelling): string {
   const inside = JSON.stringify(text).slice(1, -1);
   if (how === "slashes escaped") return inside.replaceAll("/", "\\/");

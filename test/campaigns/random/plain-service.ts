@@ -7,7 +7,7 @@ import type { Reply } from "../../../src/emulator/reply";
 import type { EmulatorRequest } from "../../../src/emulator/request";
 import { State } from "../../../src/emulator/state";
 
-/** The emulator without a port, whose ids come in the same order each time. */
+/** The emulator without a port, with the same ids in each run. */
 export class PlainService {
   readonly state: State;
   readonly firstReplies = new FirstReplies();
@@ -31,7 +31,7 @@ export class PlainService {
     return answer(this, request);
   }
 
-  /** Ends the operations whose time has come. */
+  /** Ends the operations that are due. */
   settle(): void {
     settleOperations(this.state);
   }

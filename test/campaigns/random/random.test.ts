@@ -4,15 +4,15 @@ import { campaign } from "./campaign";
 const LIMIT_MS = 120_000;
 
 test(
-  "whatever programs ask, services answer and memory holds: no crash, no hang, no leak, nothing lost or made up",
+  "handles random programs, replies and stored data without crashes, hangs, leaks, losses or false claims",
   async () => {
     const { tally, breaches } = await campaign({ cases: 300, seed: 5 });
     expect(breaches).toEqual([]);
     expect(tally.cases).toBe(300);
     for (const [verb, { succeeded, refused, kept }] of tally.calls) {
-      expect(succeeded, `${verb} succeeds now and then`).toBeGreaterThan(0);
+      expect(succeeded, `${verb} succeeds sometimes`).toBeGreaterThan(0);
       if (verb !== "check" && verb !== "diff")
-        expect(refused + kept, `${verb} fails now and then`).toBeGreaterThan(0);
+        expect(refused + kept, `${verb} fails sometimes`).toBeGreaterThan(0);
     }
   },
   LIMIT_MS,

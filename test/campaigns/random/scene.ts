@@ -12,22 +12,22 @@ const ORIGIN = "https://api.example.com";
 export const ENDPOINT = `${ORIGIN}/v1`;
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** What the calls of one case have around them, and what was found wrong so far. */
+/** The environment of a case's calls, and the violations so far. */
 export class Scene {
   readonly clock = new CaseClock();
   readonly disk = new MemoryDisk();
   readonly service: PlainService;
   readonly served: Served;
   readonly breaches: string[] = [];
-  /** All that the stack's state has of the resource. */
+  /** Returns all entries of the resource in the state. */
   saved: () => readonly Saved[] = () => [];
-  /** Calls and their requests, in the order in which they were made. */
+  /** Calls and their requests, in order. */
   readonly story: string[] = [];
-  /** When the process at work was told to end, by the clock. */
+  /** When the running process was told to end, on the case's clock. */
   interruptedAt = Number.POSITIVE_INFINITY;
-  /** Something of the memory of earlier runs is not as they left it. */
+  /** Whether the data of earlier runs is damaged. */
   isDamaged = false;
-  /** Whatever said which arguments are secret is gone: anybody may know them. */
+  /** Whether nothing marks the secret arguments as secret any more. */
   secretIsTold: boolean;
   private readonly token: Canary;
   private readonly secret: Canary;
@@ -49,19 +49,19 @@ export class Scene {
     this.breaches.push(promise);
   }
 
-  /** Whether the next run knows of the creation with this key. */
+  /** Returns whether the next run can find the creation with this key. */
   remembers(key: string): boolean {
     const { saved, disk } = this;
     const isInState = saved().some(({ state }) => parseRecorded(state).pending?.key === key);
     return isInState || [...disk.files.values()].some((text) => text.includes(key));
   }
 
-  /** Something that people read, of which the token is the only secret that its writer knows. */
+  /** Checks a text that users read, whose writer knows no secret except for the token. */
   heardToken(where: string, text: string): void {
     this.look(this.token, where, text);
   }
 
-  /** Something that people read. */
+  /** Checks a text that users read. */
   heard(where: string, text: string): void {
     this.look(this.token, where, text);
     if (!this.secretIsTold) this.look(this.secret, where, text);
@@ -72,12 +72,12 @@ export class Scene {
     if (found !== undefined) this.broke(`${canary.name}, ${found.how}, in ${where}: ${text}`);
   }
 
-  /** Whether all that the service has said so far is so. */
+  /** Whether no reply so far was a lie. */
   get isTruthful(): boolean {
     return !this.isDamaged && !this.served.exchanges.some(({ isLie }) => isLie);
   }
 
-  /** Ids of what the service has or is about to make, of the case's kind. */
+  /** Returns the ids of objects of the case's kind, including those that are being created. */
   objects(): Set<string> {
     this.service.settle();
     const { projects, instances, operations } = this.service.state;
@@ -93,14 +93,14 @@ export class Scene {
 
   count(): void {
     const { exchanges, strays } = this.served;
-    for (const stray of strays) this.broke(`a request went elsewhere: ${stray}`);
+    for (const stray of strays) this.broke(`a request to another origin: ${stray}`);
     this.tally.cases += 1;
     this.tally.requests += exchanges.length;
     for (const { spoiling } of exchanges) if (spoiling !== undefined) countOne(this.tally.spoiled, spoiling);
   }
 }
 
-/** The arguments that hold the secret; projects have few. */
+/** Returns the arguments that contain the secret. A project has few. */
 export function secretsOf({ kind, secrets }: Case): readonly string[] {
   return secrets.filter((name) =>
     (kind === "project" ? ["name", "region"] : INSTANCE_SECRETS).includes(name),

@@ -5,28 +5,28 @@ import type { PlainService } from "./plain-service";
 import { type Heard, type Outgoing, spoiled } from "./spoiled";
 import { isLie, type Planned, type Spoiling } from "./spoiling";
 
-/** One request and what the client saw of an answer. */
+/** A request, and the reply as the client received it. */
 export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly key: string | undefined;
-  /** 0 where no answer came. */
+  /** 0 if there was no reply. */
   readonly status: number;
-  /** Body and links of the answer. */
+  /** Body and links of the reply. */
   readonly text: string;
   readonly spoiling: Spoiling["kind"] | undefined;
   readonly isLie: boolean;
-  /** Whether the service did what it was asked for. */
+  /** Whether the service carried out the request. */
   readonly worked: boolean;
 }
 
-/** How long each answer takes by the clock: time has to pass, or nothing would ever end an endless list. */
+/** The time until each reply on the case's clock. Without it, an endless list would never end. */
 const LATENCY_MS = 15;
 
-/** The service as a client reaches it, with no network between: spoils what the plan says, and keeps what was said. */
+/** The service for a client in the same process. Adds the planned faults, and records all exchanges. */
 export class Served extends Dispatcher {
   readonly exchanges: Exchange[] = [];
-  /** Requests that should never have left: to another origin, or with another credential. */
+  /** Requests to another origin, or with other credentials. */
   readonly strays: string[] = [];
 
   constructor(
@@ -99,12 +99,12 @@ function requestOf({ method, path: target, headers, body }: Dispatcher.DispatchO
   };
 }
 
-/** What undici itself would refuse to send. */
+/** Returns the header that undici would refuse to send. */
 function invalidHeader({ headers }: EmulatorRequest): string | undefined {
   return Object.entries(headers).find(([, value]) => /[^\t\x20-\x7e\x80-\xff]/.test(String(value)))?.[0];
 }
 
-/** One answer on its way to undici's handler, which may be called off at any time. */
+/** A reply on its way to undici's handler, which may be aborted at any time. */
 class Delivery implements Dispatcher.DispatchController {
   aborted = false;
   paused = false;
@@ -113,7 +113,7 @@ class Delivery implements Dispatcher.DispatchController {
 
   constructor(private readonly handler: Dispatcher.DispatchHandler) {}
 
-  /** @returns whether an answer is still wanted */
+  /** @returns whether the client still waits for a reply */
   begin(): boolean {
     this.handler.onRequestStart?.(this, undefined);
     return !this.isOver;
@@ -162,9 +162,9 @@ class Delivery implements Dispatcher.DispatchController {
   }
 }
 
-/** undici's parser errors have no code, and hold the rest of the reply. */
+/** Returns a parser error like undici's, which has no code and holds the rest of the reply. */
 function failure(code: string): Error {
   if (code.startsWith("HPE_"))
     return Object.assign(new errors.HTTPParserError(code), { data: "rest of the reply" });
-  return Object.assign(new Error(`it went wrong: ${code}`), { code });
+  return Object.assign(new Error(`simulated failure: ${code}`), { code });
 }

@@ -3,7 +3,7 @@ import type { Reply } from "../../../src/emulator/reply";
 import { SECRET, type Spelling, spelled, TOKEN } from "./nasty";
 import type { Edit, Headers, Spoiling } from "./spoiling";
 
-/** What goes out in the end. */
+/** The reply with its fault. */
 export type Outgoing =
   | {
       readonly kind: "reply";
@@ -16,15 +16,15 @@ export type Outgoing =
   | { readonly kind: "error"; readonly code: string }
   | { readonly kind: "silence" };
 
-/** What the service knows of the client, and repeats. */
+/** What the service knows about the client and echoes. */
 export interface Heard {
   readonly token: string;
   readonly secret: string;
-  /** How many requests have come. */
+  /** The number of requests so far. */
   readonly requests: number;
 }
 
-/** The reply as it goes out. @param plain what the service would have said */
+/** Returns the reply with a fault. @param plain the reply without the fault */
 export function spoiled(plain: Reply, spoiling: Spoiling | undefined, heard: Heard): Outgoing {
   const reply = { kind: "reply", ...plain } as const;
   const fill = (text: string, how: Spelling = "as it is"): string =>
@@ -87,7 +87,7 @@ export function spoiled(plain: Reply, spoiling: Spoiling | undefined, heard: Hea
   }
 }
 
-/** A header holds nothing but what Node would let through. */
+/** Removes the characters that Node doesn't allow in headers. */
 function inHeader(text: string): string {
   return text.replace(/[^\t\x20-\x7e\x80-\xff]/g, "?");
 }

@@ -1,6 +1,6 @@
 import type { Spelling } from "./nasty";
 
-/** One change of a JSON body: at the place of this number, counted through all of the body. */
+/** One change of a JSON body, at the place with this number. */
 export interface Edit {
   readonly at: number;
   readonly how: "replace" | "drop" | "double" | "add";
@@ -10,9 +10,9 @@ export interface Edit {
 
 export type Headers = Readonly<Record<string, string | string[]>>;
 
-/** How a request or its reply goes wrong. `worked`: whether the service has done the work all the same. */
+/** A fault of a request or its reply. `worked`: whether the service carried out the request anyway. */
 export type Spoiling =
-  /** `established`: the connection took the request before it failed. */
+  /** `established`: whether the connection accepted the request before it failed. */
   | {
       readonly kind: "connection";
       readonly code: string;
@@ -20,12 +20,12 @@ export type Spoiling =
       readonly worked: boolean;
     }
   | { readonly kind: "silence"; readonly worked: boolean }
-  /** A reply that the HTTP library can't parse, with its code, if it has one. */
+  /** A reply that the HTTP library can't parse, with its error code, if any. */
   | { readonly kind: "malformed"; readonly code: string | undefined; readonly worked: boolean }
-  /** A body that is compressed, although nobody asked for it. */
+  /** A compressed body, although the client didn't request it. */
   | { readonly kind: "gzip" }
   | { readonly kind: "slow"; readonly ms: number }
-  /** The body ends before its end; `broken`: and the connection with it. */
+  /** A truncated body. `broken`: whether the connection breaks, too. */
   | { readonly kind: "cut"; readonly share: number; readonly broken: boolean }
   | {
       readonly kind: "refusal";
@@ -35,13 +35,13 @@ export type Spoiling =
       readonly headers: Headers;
       readonly spelling: Spelling;
     }
-  /** All that should not matter. */
+  /** Variations that must not matter. */
   | {
       readonly kind: "decorated";
       readonly fields: readonly (readonly [string, string])[];
       readonly headers: Headers;
     }
-  /** From here on what the service says is not so. */
+  /** The faults from here on are lies. */
   | { readonly kind: "edited"; readonly edits: readonly Edit[] }
   | { readonly kind: "instead"; readonly status: number; readonly body: string }
   | { readonly kind: "another status"; readonly status: number }
@@ -49,14 +49,14 @@ export type Spoiling =
   | { readonly kind: "links"; readonly headers: Headers }
   | { readonly kind: "list"; readonly how: "same cursor" | "no cursor" | "shorter" | "doubled" | "endless" };
 
-/** Spoils the request of this number, and so many after it. */
+/** A fault for the request with this number, and for some after it. */
 export interface Planned {
   readonly at: number;
   readonly times: number;
   readonly spoiling: Spoiling;
 }
 
-/** Whether a spoiled reply leaves it open, or says in so many words, what is not so. */
+/** Returns whether a fault is a lie: the reply states something false, or suggests it. */
 export function isLie({ kind }: Spoiling): boolean {
   return ["edited", "instead", "another status", "another object", "links", "list"].includes(kind);
 }

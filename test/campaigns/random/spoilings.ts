@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { nastyJson, oddText, SECRET, spelling, TOKEN } from "./nasty";
 import type { Edit, Planned, Spoiling } from "./spoiling";
 
-/** Codes of undici and Node for connections that were not established, and for those that broke. */
+/** Codes of undici and Node for connections that weren't established, and for those that broke. */
 const NOT_ESTABLISHED = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -30,7 +30,7 @@ const BROKEN = [
     "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
   ],
 ];
-/** After these the work may have been done all the same. */
+/** Status codes after which the outcome is unknown. */
 const INDEFINITE = [408, 425, 500, 501, 502, 503, 504, 507, 520, 522, 525, 530, 598, 599];
 const REFUSALS = [400, 401, 403, 409, 412, 413, 415, 422, 428, 429, 451];
 const LIES = [200, 201, 202, 204, 206, 299, 301, 303, 307, 400, 404, 405, 410, 501];
@@ -62,7 +62,7 @@ const linkHeaders = fc.dictionary(
   { minKeys: 1, maxKeys: 2 },
 );
 
-/** As far into a text as readers of replies cut it, and a little less: what stands there is cut in two. */
+/** Lengths near the limits at which readers truncate replies, so that they cut the text after it in two. */
 const padding = fc.oneof(fc.integer({ min: 150, max: 200 }), fc.integer({ min: 960, max: 1_000 }));
 const said = fc.oneof(
   fc.constantFrom(
@@ -204,7 +204,7 @@ const lies: fc.Arbitrary<Spoiling>[] = [
 const planned = (spoiling: fc.Arbitrary<Spoiling>): fc.Arbitrary<Planned> =>
   fc.record({ at: fc.noBias(fc.nat({ max: 30 })), times: fc.constantFrom(1, 1, 1, 2, 3, 9, 30), spoiling });
 
-/** What goes wrong in one case: nothing; what may pass and leaves the truth alone; or anything. */
+/** The faults of a case: none, temporary faults without lies, or any. */
 export const spoilings: fc.Arbitrary<readonly Planned[]> = fc.oneof(
   { weight: 1, arbitrary: fc.constant([]) },
   { weight: 4, arbitrary: fc.array(planned(fc.oneof(...passing)), { minLength: 1, maxLength: 5 }) },

@@ -1,7 +1,7 @@
 import { aligned } from "../aligned";
 import type { Report } from "./campaign";
 
-/** Calls by kind and how they ended; `kept`: failed, and the state holds what the next run needs. */
+/** Formats calls by kind and result. `kept`: the call failed, but the state contains what the next run needs. */
 export function callsTable({ tally }: Report): string {
   const rows = [...tally.calls].map(([verb, { calls, succeeded, refused, kept, longestMs }]) => [
     verb,
@@ -27,7 +27,7 @@ function growth(heap: NonNullable<Report["heap"]>): string {
   return `${(100 * growthOf(heap)).toFixed(1)} %`;
 }
 
-/** As a part of what it was. */
+/** Returns the growth relative to the earlier heap. */
 export function growthOf({ early, late }: NonNullable<Report["heap"]>): number {
   return late / early - 1;
 }

@@ -2,19 +2,19 @@ import type { Spoiling } from "./spoiling";
 
 export type Verb = "check" | "diff" | "create" | "read" | "update" | "delete" | "list";
 
-/** How calls of one kind ended. */
+/** The results of calls of one kind. */
 export interface Ends {
   calls: number;
   succeeded: number;
-  /** Failed, and said so. */
+  /** Failed calls that saved nothing. */
   refused: number;
-  /** Failed, and left in the state what the next run needs. */
+  /** Failed calls that saved in the state what the next run needs. */
   kept: number;
-  /** Longest by the case's clock, in milliseconds. */
+  /** The longest call on the case's clock, in milliseconds. */
   longestMs: number;
 }
 
-/** What all cases of a campaign came to. */
+/** The results of all cases of a campaign. */
 export class Tally {
   readonly calls = new Map<Verb, Ends>();
   readonly spoiled = new Map<Spoiling["kind"], number>();

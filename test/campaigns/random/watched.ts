@@ -8,14 +8,14 @@ import type { Scene } from "./scene";
 import type { Exchange } from "./served";
 import type { Verb } from "./tally";
 
-/** By how much a call may outlast what it was given: the moment in which reads wait for company, and an answer on its way. */
+/** How much longer than its deadline a call may take: reads wait briefly for concurrent ones, and a reply may be on its way. */
 const SLACK_MS = 100;
 const HOUR_MS = 3_600_000;
 
-/** The provider of a case, each call held to what is promised of all calls. */
+/** Wraps the provider of a case, and checks each call against the promises for all calls. */
 export function watched(provider: HostProvider, scene: Scene): HostProvider {
   const claims = claimsOf(scene);
-  /** The program's latest word. */
+  /** The program's latest inputs. */
   let said: Properties = {};
 
   async function call<T>(
@@ -32,7 +32,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
     try {
       const answer = await work();
       if (verb !== "diff" && typeof answer === "object" && answer !== null && !isPlain(answer))
-        scene.broke(`${verb} answers what the host can't bear`);
+        scene.broke(`${verb} returns properties that the host can't serialize`);
       judge(answer);
       return answer;
     } catch (error) {
@@ -48,8 +48,8 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
       const allowed = allowedMs(verb, [properties, said], scene.one.operationTimeout) + SLACK_MS;
       const untilEnd = Math.max(0, scene.interruptedAt - began) + SLACK_MS;
       if (ms > untilEnd)
-        scene.broke(`${verb} went on for ${ms - untilEnd + SLACK_MS} ms when it was told to end`);
-      if (ms > allowed) scene.broke(`${verb} took ${ms} ms of ${allowed}`);
+        scene.broke(`${verb} continued for ${ms - untilEnd + SLACK_MS} ms after it was told to end`);
+      if (ms > allowed) scene.broke(`${verb} took ${ms} ms, but only ${allowed} were allowed`);
     }
   }
 
@@ -112,7 +112,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
   };
 }
 
-/** What a call was given by its own properties, or by what the program has said since: the longer one, for either may count. */
+/** Returns the deadline of a call: that of its own properties or of the program's latest ones, whichever is longer. */
 function allowedMs(verb: Verb, properties: readonly Properties[], operationTimeout: string): number {
   if (verb === "check" || verb === "diff") return 0;
   const own = properties.map((one) =>

@@ -2,9 +2,9 @@ import type { Resource } from "../state/resource";
 import { makeUrn, parseUrn, stackType } from "../state/urn";
 import type { AliasGoal, Goal } from "../wire/goal";
 
-/** Finds the entry of the state that a registered resource continues, by its URN or one that it had before. */
+/** Finds the entry of the state that a registered resource continues, by its current URN or a former one. */
 export class Aliases {
-  /** Old URN → the URN that took it over. */
+  /** Old URN → the URN that replaces it. */
   readonly takenOver = new Map<string, string>();
   /** New URN → the old one. */
   readonly #former = new Map<string, string>();
@@ -39,7 +39,7 @@ export class Aliases {
     if (formerParent === undefined) return own;
     const parentName = parseUrn(goal.parent).name;
     const inherited = [{ type: goal.type, name: goal.name }, ...own.map(parseUrn)].map(({ type, name }) =>
-      // A child named after its parent was renamed together with it.
+      // A child whose name contains its parent's name is renamed together with the parent.
       makeUrn(
         this.where,
         formerParent,

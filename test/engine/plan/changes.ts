@@ -10,7 +10,7 @@ import type { Generator } from "./generator";
 import type { Registration } from "./registration";
 import { replacement } from "./replacement";
 
-/** What an existing resource needs to become what the program asks: nothing, an update or a replacement. */
+/** Decides whether an existing resource stays, is updated, or is replaced. */
 export async function stepsFromDiff(
   generator: Generator,
   registration: Registration,

@@ -5,7 +5,7 @@ import { parseUrn } from "../state/urn";
 import { showValue } from "../values/show";
 import type { Values } from "../values/values";
 
-/** Sets the inputs to those checked; ends the command when the provider finds fault with them. */
+/** Sets the inputs to the checked ones. Ends the command if the provider reports failures. */
 export async function check(
   run: Run,
   provider: Provider,

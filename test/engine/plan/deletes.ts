@@ -7,7 +7,7 @@ import type { Step } from "../steps/step";
 import type { Generator } from "./generator";
 import { dependentReplacements } from "./replacement";
 
-/** Deletes at the end what was replaced, and what the program no longer has. */
+/** Deletes, at the end of a run, replaced resources and those that the program no longer declares. */
 export async function deleteTheRest(generator: Generator): Promise<void> {
   const { run } = generator;
   const { sames, deletes } = await plan(generator);
@@ -15,7 +15,7 @@ export async function deleteTheRest(generator: Generator): Promise<void> {
   const all = [...generator.toDelete, ...run.snapshot.base];
   const steps = new Map(deletes.map((step) => [step.resource, step]));
   for (const layer of deletionLayers(all, [...steps.keys()])) {
-    // What something that is still there depends on has to stay, too.
+    // Everything that a remaining resource depends on must remain, too.
     const needed = new Set(run.executor.failedSteps.flatMap((step) => stillNeeded(all, step)));
     const free = layer.filter((resource) => !needed.has(resource)).map((resource) => steps.get(resource));
     await run.executor.all(
@@ -67,7 +67,7 @@ async function plan(generator: Generator): Promise<{ sames: Step[]; deletes: Ste
   return { sames, deletes };
 }
 
-/** The targets and all that can't be without them; nothing where the operation is not confined. */
+/** Returns the targets and everything that depends on them, or undefined if the operation has no targets. */
 async function allowedByTargets(generator: Generator): Promise<Set<string> | undefined> {
   const { run, targets } = generator;
   if (!targets.constrained) return undefined;

@@ -19,8 +19,8 @@ import type { Targets } from "./targets";
 export type Mode = "update" | "destroy" | "refresh";
 
 /**
- * Decides what is to be done for each resource that the program registers, one at a time. Asks the provider to check
- * and to compare; changes nothing.
+ * Plans the steps for each resource that the program registers, one resource at a time. It calls the provider only to
+ * check and to compare, so it changes nothing.
  */
 export class Generator {
   readonly urns = new Set<string>();
@@ -31,9 +31,9 @@ export class Generator {
   readonly replaces = new Set<string>();
   readonly refreshes = new Set<string>();
   readonly skippedCreates = new Set<string>();
-  /** Entries deleted ahead of time, because something they depend on is deleted before it is replaced. */
+  /** Entries that are deleted early, because a dependency is deleted before its replacement is created. */
   readonly pendingDeletes = new Set<Resource>();
-  /** New entries that a destroy with a program deletes again at its end. */
+  /** New entries that a destroy with a program deletes again at the end. */
   readonly toDelete: Resource[] = [];
   readonly aliases: Aliases;
   readonly olds: Map<string, Resource>;
@@ -60,7 +60,7 @@ export class Generator {
     );
   }
 
-  /** Whether the entry was dealt with under its own URN or a new one. */
+  /** Returns whether the entry has been handled, under its own URN or a new one. */
   isOperatedOn(urn: string): boolean {
     const now = this.aliases.takenOver.get(urn) ?? urn;
     return [this.sames, this.updates, this.replaces, this.reads, this.refreshes].some((s) => s.has(now));
@@ -169,7 +169,7 @@ export class Generator {
     return [new SkippedCreateStep(registration.current, registration.settle)];
   }
 
-  /** Rejects a resource that stays as it is although the program has given it another provider. */
+  /** Rejects a resource that is not targeted, although the program has changed its provider. */
   #requireProvider(urn: string, { provider }: Resource): void {
     if (provider === "" || this.run.providers.has(provider)) return;
     throw new Error(
@@ -178,7 +178,7 @@ export class Generator {
     );
   }
 
-  /** An entry that is not to be touched, after those that it needs and the program no longer has. */
+  /** Keeps an entry that is not targeted, together with the dependencies that the program no longer declares. */
   #carryAlong(old: Resource, settle?: Settle): Step[] {
     this.urns.add(old.urn);
     this.sames.add(old.urn);
@@ -195,7 +195,7 @@ export class Generator {
     return dependenciesOf(resource).some((urn) => this.skippedCreates.has(urn));
   }
 
-  /** What is done may not need what is left out. */
+  /** Checks that no planned step needs a resource that is left out. */
   #validated(steps: Step[]): Step[] {
     if (!this.targets.constrained && !this.replaceTargets.constrained) return steps;
     for (const step of steps) {

@@ -2,17 +2,17 @@ import { newResource, type Resource } from "../state/resource";
 import type { Settle } from "../steps/step";
 import type { Goal } from "../wire/goal";
 
-/** A registration on its way to steps. */
+/** A registration before its steps are planned. */
 export interface Registration {
   readonly goal: Goal;
   readonly settle: Settle;
   readonly urn: string;
   readonly current: Resource;
-  /** What the state has of it; a refresh may exchange it. */
+  /** The resource's entry in the state. A refresh may replace it. */
   old: Resource | undefined;
 }
 
-/** The resource as the program wants it, before anybody has checked it. */
+/** Returns the resource as the program registers it, before the provider has checked it. */
 export function asked(urn: string, goal: Goal, old: Resource | undefined): Resource {
   return newResource({
     urn,
@@ -38,7 +38,7 @@ export function asked(urn: string, goal: Goal, old: Resource | undefined): Resou
   });
 }
 
-/** Some options hold for the children of a resource, too. */
+/** Some options also apply to the children of a resource. */
 export function inherit(goal: Goal, parent: Goal | undefined): Goal {
   if (!parent) return goal;
   return {

@@ -13,7 +13,7 @@ import { check } from "./check";
 import type { Generator } from "./generator";
 import type { Registration } from "./registration";
 
-/** Makes anew what can't become what is asked. */
+/** Plans the replacement of a resource that can't be updated in place. */
 export async function replacement(
   generator: Generator,
   registration: Registration,
@@ -24,7 +24,7 @@ export async function replacement(
   const { goal, settle, urn, current } = registration;
   if (current.protect && old.protect) refuseProtected(generator, urn, urn);
   generator.replaces.add(urn);
-  // Defaults were taken over from the old inputs, which no longer count; a named replacement never had them.
+  // Defaults come from the old inputs, which no longer apply. A resource that is marked for replacement never had them.
   if (provider && !generator.isReplaceTarget(urn, old))
     await check(generator.run, provider, current, {}, goal.inputs);
   if (!(goal.deleteBeforeReplace ?? diff.deleteBeforeReplace)) {
@@ -39,7 +39,7 @@ export async function replacement(
     generator.run.deletions.add(dependent.urn);
     generator.pendingDeletes.add(dependent);
   }
-  // Deleted by an earlier command whose create failed: there is nothing to delete again.
+  // An earlier command deleted the object, and then its create failed. There is nothing to delete again.
   if (!old.pendingReplacement) {
     generator.run.deletions.add(old.urn);
     steps.push(new DeleteStep(old, "before-create"));
@@ -55,13 +55,14 @@ function refuseProtected(generator: Generator, urn: string, replaced: string): v
     "the `protect` flag in the program and run `pulumi up`";
   generator.run.reporter.diagnose({ severity: "error", message, urn: replaced });
   generator.sawError = true;
-  // A preview goes on, to show the difference that would need it.
+  // A preview continues, to show the difference that requires the replacement.
   if (!generator.run.dryRun) throw new Reported(message);
 }
 
 /**
- * What has to go with `root` when that is deleted before it is replaced: those of its dependents that would be
- * replaced if the inputs they take from it changed. The provider is asked, with unknowns in their place.
+ * Returns the resources to delete together with `root`, if `root` is deleted before its replacement is created: those
+ * dependents that would be replaced if the inputs they take from `root` changed. The provider compares them with
+ * unknown values for these inputs.
  */
 export async function dependentReplacements(generator: Generator, root: Resource): Promise<Resource[]> {
   const { run } = generator;
@@ -78,7 +79,7 @@ export async function dependentReplacements(generator: Generator, root: Resource
   ]) {
     for (const urn of set) registered.add(urn);
   }
-  // Whoever is registered already can't depend on something that only now is.
+  // Resources that are already registered can't depend on one that is registered now.
   for (const candidate of dependents(run.snapshot.base, root, { ignore: registered, children: false })) {
     if (await isReplacedToo(generator, candidate, goesToo)) {
       goesToo.add(candidate.urn);

@@ -1,10 +1,10 @@
 import { dependenciesOf, type Resource } from "../state/resource";
 import { parseProviderReference } from "../state/urn";
 
-/** The resources that an operation is confined to; without any, it is not confined. */
+/** The resources that an operation is limited to. Without targets, it isn't limited. */
 export class Targets {
   readonly #patterns: readonly RegExp[];
-  /** Grows by dependents, as they come after what they depend on. */
+  /** Includes dependents of targets. They are registered after their dependencies, so the set is complete in time. */
   readonly #actual = new Set<string>();
 
   constructor(
@@ -29,18 +29,18 @@ export class Targets {
     return [...dependenciesOf(resource), ...provider].some((urn) => this.#actual.has(urn) || this.names(urn));
   }
 
-  /** Remembers what was included, for its dependents. */
+  /** Records an included resource, so that its dependents are included, too. */
   add(urn: string): void {
     if (this.constrained) this.#actual.add(urn);
   }
 
-  /** Those that name nothing at all; a pattern may. */
+  /** Returns the targets without a matching resource. Patterns may match nothing. */
   missing(known: (urn: string) => boolean): string[] {
     return this.named.filter((target) => !target.includes("*") && !known(target));
   }
 }
 
-/** `*` stands for anything within a part of a URN, `**` for anything. */
+/** `*` matches anything within one part of a URN, and `**` matches anything. */
 function pattern(text: string): RegExp {
   const source = text
     .split("**")

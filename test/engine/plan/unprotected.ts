@@ -1,7 +1,7 @@
 import { transitiveDependencies } from "../state/graph";
 import type { Resource } from "../state/resource";
 
-/** The URNs of all that can go while what is protected stays. */
+/** Returns the URNs of all resources that can be deleted while the protected ones remain. */
 export function unprotectedUrns(resources: readonly Resource[]): string[] {
   const stays = new Set(resources.filter((resource) => resource.protect));
   for (const resource of [...stays]) {

@@ -8,7 +8,7 @@ export interface ChildOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Goes on when the engine is killed, and gets no Ctrl-C from the terminal, as under the real CLI. */
+  /** Survives if the engine is killed, and receives no Ctrl-C from the terminal, as under the real CLI. */
   readonly survivesEngine: boolean;
   onLine(stream: "stdout" | "stderr", line: string): void;
 }
@@ -18,7 +18,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A Node process of ours whose output is read line by line. */
+/** A Node child process whose output is read line by line. */
 export class Child {
   readonly exited: Promise<Exit>;
   readonly #process: ChildProcess;
@@ -36,7 +36,7 @@ export class Child {
       this.#process.once("error", reject);
       this.#process.once("exit", (code, signal) => resolve({ code, signal }));
     }).then(async (exit) => {
-      // What outlives it may hold the pipes open: its output is not worth waiting for.
+      // Processes that outlive it may keep the pipes open, so don't wait for their output.
       await Promise.race([Promise.all(output), new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
       return exit;
     });
@@ -67,13 +67,13 @@ export class Child {
   }
 }
 
-/** In words, for errors. */
+/** Describes the exit for error messages. */
 export function describeExit(exit: Exit): string {
   return exit.signal === null ? `exited with code ${exit.code}` : `was ended by ${exit.signal}`;
 }
 
 function environment(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  // What a test runner says to Node, or a user to the real CLI, is not meant for these.
+  // Variables for the test runner's Node process, or for the real CLI, must not reach the child.
   const inherited = Object.entries(process.env).filter(
     ([key]) => key !== "NODE_OPTIONS" && !key.startsWith("PULUMI_"),
   );

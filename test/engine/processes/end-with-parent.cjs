@@ -1,4 +1,4 @@
-// Preloaded into what an engine starts: a pipe that closes is the only sign of a parent that was killed.
+// Preloaded into child processes of the engine. A closed pipe is the only sign that the parent was killed.
 process.stdin.on("end", () => process.exit(1));
 process.stdin.on("error", () => process.exit(1));
 process.stdin.resume();

@@ -2,7 +2,7 @@ import path from "node:path";
 import { Child, describeExit } from "./child";
 import type { Project } from "./project";
 
-/** The code with which the SDK's runner says that the program failed and that it has said why. */
+/** The exit code of the SDK's runner for a failed program whose error has been reported. */
 const reportedExit = 32;
 
 export interface ProgramOptions {
@@ -41,7 +41,7 @@ export class ProgramProcess {
       cwd: project.cwd,
       env: {
         PULUMI_NODEJS_TYPESCRIPT: String(project.typescript),
-        // Types are for the type checker; a run is not the time.
+        // Types aren't checked here, because the type checker has its own run.
         PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         ...options.env,
       },

@@ -3,18 +3,18 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { parse } from "yaml";
 
-/** What Pulumi.yaml says about how to run the program. */
+/** The settings in Pulumi.yaml for running the program. */
 export interface Project {
   readonly name: string;
   readonly root: string;
-  /** The working directory of program and provider: the folder of `main`. */
+  /** The working directory of the program and the provider: the folder of `main`. */
   readonly cwd: string;
-  /** What the runner loads, seen from `cwd`. */
+  /** The file that the runner loads, relative to `cwd`. */
   readonly entry: string;
   readonly typescript: boolean;
-  /** Options of the runtime, as variables that the CLI gives to provider processes. */
+  /** The runtime options, as environment variables that the CLI passes to provider processes. */
   readonly runtimeOptions: Readonly<Record<string, string>>;
-  /** The folder of the @pulumi/pulumi that the program resolves. */
+  /** The folder of the @pulumi/pulumi package that the program resolves. */
   readonly sdk: string;
 }
 

@@ -13,7 +13,7 @@ export interface ProviderProcessOptions {
   readonly engineAddress: string;
   readonly env: Readonly<Record<string, string>>;
   readonly survivesEngine: boolean;
-  /** What it prints. */
+  /** Called with each line that the process prints. */
   onLine(stream: "stdout" | "stderr", line: string): void;
 }
 
@@ -76,14 +76,14 @@ export class ProviderProcess {
     }
   }
 
-  /** Makes one call; fails when the process ends first. */
+  /** Makes one call. Rejects if the process ends before the reply. */
   async call<Response>(method: string, send: Send<Response>): Promise<Response> {
     try {
       return await new Promise<Response>((resolve, reject) => {
         send(this.client, (error, response) => (error ? reject(error) : resolve(response)));
       });
     } catch (error) {
-      // A broken connection says nothing; how the process ended does.
+      // A broken connection has no details, so report how the process ended.
       if (isServiceError(error) && error.code === grpc.status.UNAVAILABLE) {
         const exit = await this.child.exited;
         throw new Error(`the provider process ${describeExit(exit)} during ${method}`, { cause: error });

@@ -6,13 +6,13 @@ import { fromState, type Resource, toState } from "./resource";
 import type { Operation } from "./snapshot";
 import { parseUrn, stackType } from "./urn";
 
-/** A state between commands. */
+/** The state between commands. */
 export interface Editable {
   resources: Resource[];
   operations: Operation[];
 }
 
-/** Reads the states in some files, changes them, and writes them, unless the change fails. */
+/** Reads the states from the files, changes them, and writes them, unless the change fails. */
 export function edit(files: readonly StateFile[], change: (...states: Editable[]) => void): void {
   const before = files.map((file) => file.read());
   const states = before.map(({ resources = [], pending_operations: operations = [] }) => ({
@@ -31,7 +31,7 @@ export function edit(files: readonly StateFile[], change: (...states: Editable[]
   }
 }
 
-/** Sets a mark on resources, as `pulumi state taint`, `untaint`, `protect` and `unprotect` do. */
+/** Marks resources, as `pulumi state taint`, `untaint`, `protect` and `unprotect` do. */
 export function mark(
   state: Editable,
   urns: readonly string[],
@@ -45,7 +45,7 @@ export function mark(
   for (const resource of marked) Object.assign(resource, change);
 }
 
-/** Forgets a resource, as `pulumi state delete` does. */
+/** Removes a resource from the state, as `pulumi state delete` does. */
 export function forget(
   state: Editable,
   urn: string,
@@ -67,7 +67,7 @@ export function forget(
   state.resources = state.resources.filter((candidate) => !condemned.includes(candidate));
 }
 
-/** Renames a resource, as `pulumi state rename` does. Its inputs and outputs stay as they are. */
+/** Renames a resource, as `pulumi state rename` does. Its inputs and outputs don't change. */
 export function rename(state: Editable, urn: string, name: string): void {
   const [resource, ...others] = state.resources.filter((candidate) => candidate.urn === urn);
   if (!resource) throw notFound(urn);
@@ -79,7 +79,7 @@ export function rename(state: Editable, urn: string, name: string): void {
   state.resources = state.resources.map((candidate) => renamed(candidate, now));
 }
 
-/** Renames the stack in all URNs, as `pulumi stack rename` does. Strings that happen to be URNs stay as they are. */
+/** Renames the stack in all URNs, as `pulumi stack rename` does. Strings that happen to be URNs don't change. */
 export function renameStack(state: Editable, from: string, to: string): void {
   const now = (urn: string) => inStack(urn, from, to);
   const change = (resource: Resource): Resource => ({
@@ -98,7 +98,7 @@ function inStack(urn: string, from: string, to: string): string {
   return `urn:pulumi:${to}::${project}::${qualifiedType}::${named}`;
 }
 
-/** Secrets are encrypted in the file, so the CLI doesn't look into them. */
+/** Secrets are encrypted in a real state file, so the CLI doesn't rename URNs in them. */
 function withReferenceUrns(value: Value, now: (urn: string) => string): Value {
   if (value instanceof Reference) return new Reference(now(value.urn), value.id);
   if (isList(value)) return value.map((item) => withReferenceUrns(item, now));

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Deployment } from "../../harness/engine";
 
-/** The engine version that state files claim; the real CLI reads them. */
+/** The engine version in the state files. The real CLI accepts them. */
 const version = "v3.260.0";
 const magic = createHash("sha256").update(version).digest("hex");
 
@@ -11,7 +11,7 @@ export function manifest(): { time: string; magic: string; version: string } {
   return { time: new Date().toISOString(), magic, version };
 }
 
-/** The state of one stack in a file, in the checkpoint format of Pulumi's file backend. */
+/** The state file of one stack, in the checkpoint format of Pulumi's file backend. */
 export class StateFile {
   constructor(
     readonly file: string,
@@ -27,7 +27,7 @@ export class StateFile {
     return parsed.checkpoint?.latest ?? {};
   }
 
-  /** Replaces the file as a whole, so that a reader, and a later engine, sees one state or the next. */
+  /** Replaces the file atomically, so that readers and later engines see a complete state. */
   write(latest: Deployment): void {
     const stack = `${this.stack.organization}/${this.stack.project}/${this.stack.stack}`;
     const text = JSON.stringify({ version: 3, checkpoint: { stack, latest } });

@@ -1,7 +1,7 @@
 import { dependenciesOf, type Resource } from "./resource";
 import { parseProviderReference } from "./urn";
 
-/** Who depends on whom in a list of resources that is in order: what is needed comes before what needs it. */
+/** Dependencies in an ordered list of resources: each resource comes after its dependencies. */
 
 function needs(resource: Resource): Set<string> {
   const urns = new Set(dependenciesOf(resource));
@@ -9,7 +9,7 @@ function needs(resource: Resource): Set<string> {
   return urns;
 }
 
-/** Everything that directly or indirectly depends on `root`, in order; being a child counts only if asked. */
+/** Returns everything that directly or indirectly depends on `root`, in order, optionally with children. */
 export function dependents(
   resources: readonly Resource[],
   root: Resource,
@@ -28,7 +28,7 @@ export function dependents(
   return found;
 }
 
-/** What the resource itself depends on, as entries that come before it. */
+/** Returns the resource's own dependencies, which are earlier entries. */
 function dependencies(resources: readonly Resource[], resource: Resource): Set<Resource> {
   const needed = needs(resource);
   const at = resources.indexOf(resource);
@@ -50,7 +50,7 @@ export function transitiveDependencies(resources: readonly Resource[], resource:
   return found;
 }
 
-/** In which order to delete: layers of entries that don't depend on one another, dependents first. */
+/** Returns the entries to delete in layers of independent entries, dependents first. */
 export function deletionLayers(resources: readonly Resource[], condemned: readonly Resource[]): Resource[][] {
   const left = new Set(condemned);
   const layers: Resource[][] = [];

@@ -10,8 +10,8 @@ export interface Destination {
 }
 
 /**
- * Moves resources and their children to another stack, as `pulumi state move` does: their providers are copied, and
- * dependencies between those that move and those that stay are dropped. Both stacks lose their pending operations.
+ * Moves resources and their children to another stack, as `pulumi state move` does. Their providers are copied, and
+ * dependencies between moved and remaining resources are dropped. Both stacks lose their pending operations.
  */
 export function move(
   source: Editable,
@@ -31,12 +31,12 @@ export function move(
   source.operations = [];
 }
 
-/** What arrives in another stack. */
+/** The resources that arrive in the other stack. */
 class Arrivals {
   readonly #stackUrn: string;
   /** URN in the source → URN in the destination. */
   readonly #urns = new Map<string, string>();
-  /** Reference to a provider in the source → reference in the destination. */
+  /** Provider reference in the source → reference in the destination. */
   readonly #providers = new Map<string, string>();
 
   constructor(
@@ -101,7 +101,7 @@ function withChildren(resources: readonly Resource[], urns: readonly string[]): 
   return found;
 }
 
-/** Returns the resource without its dependencies on others; its parent stays. */
+/** Returns the resource without its dependencies on the others. Its parent stays. */
 function detached(resource: Resource, others: readonly Resource[]): Resource {
   const gone = new Set(others.map(({ urn }) => urn));
   const stays = (urn: string) => !gone.has(urn);

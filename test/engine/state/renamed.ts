@@ -1,12 +1,12 @@
 import type { Resource } from "./resource";
 import { parseProviderReference } from "./urn";
 
-/** Returns the resource with each URN in it exchanged: its own, and those of resources that it refers to. */
+/** Returns the resource with all URNs mapped: its own, and those of resources that it refers to. */
 export function renamed(resource: Resource, now: (urn: string) => string): Resource {
   return { ...withReferences(resource, now), urn: now(resource.urn) };
 }
 
-/** Returns the resource with the URNs of other resources exchanged. */
+/** Returns the resource with the URNs of other resources mapped. */
 export function withReferences(resource: Resource, now: (urn: string) => string): Resource {
   return {
     ...resource,

@@ -7,7 +7,7 @@ export interface Timeouts {
   delete?: number;
 }
 
-/** A resource while a command runs. Steps change it in place, as entries of the state are told apart by identity. */
+/** A resource while a command runs. Steps change it in place, because entries are identified by object identity. */
 export interface Resource {
   urn: string;
   type: string;
@@ -30,7 +30,7 @@ export interface Resource {
   ignoreChanges: string[];
   replaceOnChanges: string[];
   customTimeouts: Timeouts;
-  /** The URN it had before, while a command renames it; never written. */
+  /** The former URN, while a command renames the resource. It is never written. */
   formerUrn: string;
   deletedWith: string;
   replaceWith: string[];
@@ -69,7 +69,7 @@ export function newResource(fields: Pick<Resource, "urn" | "type" | "custom"> & 
   };
 }
 
-/** Everything the resource needs to exist before it, but for its provider. */
+/** Returns the URNs that the resource depends on, except for its provider. */
 export function dependenciesOf(resource: Resource): string[] {
   return [
     ...(resource.parent === "" ? [] : [resource.parent]),
@@ -88,7 +88,7 @@ function filledMap<T extends object>(map: T): T | undefined {
   return Object.keys(map).length > 0 ? map : undefined;
 }
 
-/** The entry of a state file; what is empty or false is left out, as the engine does. */
+/** Converts a resource to an entry of the state file. Empty and false fields are omitted, as the engine does. */
 export function toState(resource: Resource): StateResource {
   const optional = {
     delete: resource.delete || undefined,

@@ -10,14 +10,14 @@ export interface Operation {
 }
 
 /**
- * The state while a command runs: what it made so far, in the order of completion, then what was there before and
- * has not been dealt with. Written after each step, and before each call to a provider.
+ * The state while a command runs: the entries that it has finished, in the order of completion, and then the old
+ * entries that it hasn't handled. It is written after each step, and before each provider call.
  */
 export class Snapshot {
-  /** What was there when the command began; a refresh replaces the list. */
+  /** The entries at the start of the command. A refresh replaces the list. */
   base: Resource[];
   readonly leftOverOperations: readonly Operation[];
-  /** Of use to the real engine, where the state came from it or goes to it. */
+  /** Kept for the real engine, so that states can be exchanged with it. */
   readonly #secretsProviders: Pick<Deployment, "secrets_providers">;
   readonly #made: Resource[] = [];
   readonly #done = new Set<Resource>();
@@ -27,7 +27,7 @@ export class Snapshot {
   constructor(
     private readonly file: StateFile,
     private readonly dryRun: boolean,
-    /** Writes the state only at the end, as under PULUMI_SKIP_CHECKPOINTS. */
+    /** Writes the state only at the end, as PULUMI_SKIP_CHECKPOINTS does. */
     private readonly skipsCheckpoints = false,
   ) {
     const deployment = file.read();
@@ -40,7 +40,7 @@ export class Snapshot {
     }));
   }
 
-  /** Records that a call to the provider is about to be made. The function returned records its end. */
+  /** Records the start of a provider call. The returned function records its end. */
   begin(type: Operation["type"], resource: Resource): () => void {
     const operation = { type, resource };
     this.#pending.add(operation);
@@ -56,7 +56,7 @@ export class Snapshot {
     this.#done.add(resource);
   }
 
-  /** Puts what a refresh found in the place of an entry. */
+  /** Replaces an entry with the result of a refresh. */
   exchange(old: Resource, current: Resource | undefined): void {
     this.base = this.base.flatMap((resource) => (resource !== old ? resource : current ? current : []));
   }
@@ -65,17 +65,17 @@ export class Snapshot {
     return [...this.#made, ...this.base].filter((resource) => !this.#done.has(resource));
   }
 
-  /** The latest entry for a URN that is not waiting to be deleted. */
+  /** Returns the latest entry of a URN that isn't waiting for deletion. */
   find(urn: string): Resource | undefined {
     return this.resources().find((resource) => resource.urn === urn && !resource.delete);
   }
 
-  /** Nothing changed that matters; the next write, at the latest the last one, takes it along. */
+  /** Postpones writing an unimportant change to the next write, or to the end of the command. */
   writeLater(): void {
     this.#behind = true;
   }
 
-  /** Writes what was put off. */
+  /** Writes postponed changes. */
   flush(): void {
     if (this.#behind) this.#write();
   }
@@ -113,8 +113,8 @@ export class Snapshot {
   }
 
   /**
-   * Former URN → URN: of each renamed resource, and of what is left of its former children. In the file, what
-   * still has or names a former URN gets the new one.
+   * Returns the map of former URNs to URNs, for each renamed resource and the remaining entries of its former children.
+   * The file contains the new URNs everywhere.
    */
   #renamedUrns(resources: readonly Resource[]): Map<string, string> {
     const urns = new Map(resources.filter((r) => r.formerUrn !== "").map((r) => [r.formerUrn, r.urn]));

@@ -4,7 +4,7 @@ export const providerTypePrefix = "pulumi:providers:";
 export interface Urn {
   readonly stack: string;
   readonly project: string;
-  /** With the types of its parents: `my:index:Group$my:index:Thing`. */
+  /** Includes the types of the parents: `my:index:Group$my:index:Thing`. */
   readonly qualifiedType: string;
   readonly type: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export function isDefaultProvider(urn: string): boolean {
   return isProviderType(type) && name.startsWith("default");
 }
 
-/** A provider reference is the URN of the provider's resource, and its id. */
+/** Parses a provider reference, which is the URN and the id of the provider's resource. */
 export function parseProviderReference(reference: string): { urn: string; id: string } {
   const at = reference.lastIndexOf("::");
   if (at < 0) throw new Error(`not a provider reference: ${reference}`);

@@ -17,7 +17,7 @@ export class CreateStep implements Step {
   constructor(
     readonly current: Resource,
     private readonly answer: Settle,
-    /** What it replaces, if anything. */
+    /** The resource to replace, if any. */
     replaces?: { old: Resource; diff: Diff | undefined; oldIsDeletedLater: boolean },
   ) {
     this.old = replaces?.old;

@@ -57,12 +57,12 @@ export class DeleteStep implements Step {
     }
     if (!run.dryRun && isProviderType(this.old.type))
       await run.providers.remove(`${this.old.urn}::${this.old.id}`);
-    // Only once it is gone: a deletion that failed is to be tried again.
+    // Only after the deletion, so that a failed deletion is retried.
     if (this.#replacing === "before-create") this.old.pendingReplacement = true;
   }
 }
 
-/** Forgets an entry whose object was deleted for a replacement that never came. */
+/** Removes an entry whose object was deleted for a replacement that was never created. */
 export class RemovePendingReplaceStep implements Step {
   readonly op = "remove-pending-replace";
   readonly logical = false;

@@ -4,8 +4,8 @@ import type { Snapshot } from "../state/snapshot";
 import type { Step } from "./step";
 
 /**
- * What the `import` option comes to for a dynamic resource: the provider's process is asked to read without inputs,
- * among them the text that it would load, and refuses.
+ * The `import` option of a dynamic resource. The engine makes the provider process read without inputs, and so without
+ * the `__provider` text. The process rejects that.
  */
 export class ImportStep implements Step {
   readonly op = "import";

@@ -1,7 +1,7 @@
 import type { Resource } from "../state/resource";
 import { mapValues, Secret } from "../values/values";
 
-/** Marks outputs secret: those that the program names, and those whose input of the same name is. */
+/** Marks outputs as secret: those that the program lists, and those with a secret input of the same name. */
 export function markOutputs(resource: Resource): void {
   resource.outputs = mapValues(resource.outputs, (output, key) => {
     if (output instanceof Secret) return output;

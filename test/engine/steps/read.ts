@@ -6,7 +6,7 @@ import { identical } from "../values/diff";
 import { unknownText } from "../values/values";
 import { now, type RegistrationResult, type Settle, type Step } from "./step";
 
-/** Looks up a resource that the program does not own. */
+/** Reads a resource that the program doesn't manage. */
 export class ReadStep implements Step {
   constructor(
     readonly current: Resource,
@@ -19,7 +19,7 @@ export class ReadStep implements Step {
     return this.replacing ? "read-replacement" : "read";
   }
 
-  // A read changes nothing that a person counts, unless the state learns something new.
+  // A read doesn't count as a change, unless it changes the state.
   get logical(): boolean {
     return false;
   }
@@ -50,7 +50,7 @@ export class ReadStep implements Step {
         this.current.inputs,
         this.current.inputs,
       );
-      // The host answers with outputs whether there is such an object or not, so nobody finds out here.
+      // The host returns outputs even if the object doesn't exist, so a missing object goes unnoticed here.
       this.current.id = read.id || this.current.id;
       this.current.outputs = read.outputs;
       this.#compareWithOld();

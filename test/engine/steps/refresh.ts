@@ -6,19 +6,19 @@ import { isProviderType } from "../state/urn";
 import { type Diff, identical, invert } from "../values/diff";
 import { now, type Step } from "./step";
 
-/** Brings one entry of the state up to date with what exists. */
+/** Updates one entry of the state with the result of a read. */
 export class RefreshStep implements Step {
   readonly op = "refresh";
   readonly logical = false;
-  /** The entry afterwards; nothing where the object is gone. */
+  /** The entry after the refresh, or undefined if the object no longer exists. */
   current: Resource | undefined;
   diff: Diff | undefined;
 
   constructor(
     readonly old: Resource,
     /**
-     * What the program has registered: the entry gets its options and its provider. With a program, entries are
-     * exchanged one by one; without, the caller exchanges the whole list.
+     * The resource that the program registers. The entry gets its options and provider. With a program, entries are
+     * replaced one by one. Without one, the caller replaces the whole list.
      */
     private readonly registered?: Resource,
   ) {
@@ -29,12 +29,12 @@ export class RefreshStep implements Step {
     return this.old;
   }
 
-  /** Components are only taken along to their own step, which is told of. */
+  /** Refreshes of components aren't shown, because each component also has its own step. */
   get internal(): boolean {
     return this.registered !== undefined && !this.old.custom;
   }
 
-  /** What a person is told that it came to. */
+  /** The displayed result. */
   get result(): "same" | "update" | "delete" {
     if (!this.current) return "delete";
     return this.current === this.old || !this.diff?.changes ? "same" : "update";
@@ -76,7 +76,7 @@ export class RefreshStep implements Step {
     this.current = current;
     if (!identical(current.inputs, inputs) || !identical(current.outputs, outputs)) current.modified = now();
     if (this.old.external) return;
-    // Asked the wrong way round, on purpose: what would an update with the program's inputs now have to do?
+    // Deliberately reversed: compare as if an update with the program's inputs followed.
     this.diff = invert(
       await provider.diff(urn, current.id, current.inputs, current.outputs, inputs, this.old.ignoreChanges),
     );

@@ -2,7 +2,7 @@ import type { Resource } from "../state/resource";
 import type { Diff } from "../values/diff";
 import type { Step } from "./step";
 
-/** Tells people of a replacement as a whole; the work is in a create and a delete. */
+/** Displays a replacement as a whole. A create step and a delete step do the work. */
 export class ReplaceStep implements Step {
   readonly op = "replace";
   readonly logical = true;

@@ -4,7 +4,7 @@ import type { Snapshot } from "../state/snapshot";
 import { isProviderType } from "../state/urn";
 import type { RegistrationResult, Settle, Step } from "./step";
 
-/** Keeps what there is; options of the resource may still change in the state. */
+/** Keeps the resource. Its options in the state may still change. */
 export class SameStep implements Step {
   readonly op = "same";
   readonly logical = true;
@@ -12,7 +12,7 @@ export class SameStep implements Step {
   constructor(
     readonly old: Resource,
     readonly current: Resource,
-    /** Absent where the step only carries an old entry along, because another one needs it. */
+    /** Absent if the step only keeps an old entry that another one needs. */
     private readonly answer?: Settle,
   ) {}
 
@@ -45,7 +45,7 @@ export class SameStep implements Step {
   }
 }
 
-/** A resource that would be created but was left out of the operation: the program learns nothing, nor does the state. */
+/** A new resource that is left out of the operation. It isn't created, and the program gets unknown outputs. */
 export class SkippedCreateStep implements Step {
   readonly op = "same";
   readonly logical = true;

@@ -4,32 +4,32 @@ import type { Resource } from "../state/resource";
 import type { Snapshot } from "../state/snapshot";
 import type { Diff } from "../values/diff";
 
-/** One thing to do to one resource. */
+/** One operation on one resource. */
 export interface Step {
   readonly op: StepOp;
-  /** The entry of the state that the step is about. */
+  /** The entry of the state. */
   readonly resource: Resource;
   readonly old?: Resource | undefined;
-  /** What the resource becomes. */
+  /** The resource after the step. */
   readonly current?: Resource | undefined;
-  /** Whether it counts as a change that a person asked for; a replacement has several steps and counts once. */
+  /** Whether the summary counts the step. A replacement has several steps and counts once. */
   readonly logical: boolean;
   readonly diff?: Diff | undefined;
-  /** Records in the state that the step is about to be made; the function returned records its end. */
+  /** Records the start of the step in the state. The returned function records its end. */
   begin(snapshot: Snapshot): (saved: boolean) => void;
-  /** A thrown `InitError` means that the step failed but left something that is saved. */
+  /** Runs the step. If it throws an `InitError`, the step has failed, but its partial result is saved. */
   apply(run: Run): Promise<void>;
-  /** Answers the program. */
+  /** Sends the reply to the program. */
   settle?(result: RegistrationResult): void;
 }
 
 export type RegistrationResult = "success" | "failed" | "skipped";
 
-/** What a program is told about a resource. */
+/** The result of a registration, as the program receives it. */
 export interface Registered {
   readonly resource: Resource;
   readonly result: RegistrationResult;
-  /** Nothing is known of it, as it was left out of the operation. */
+  /** The outputs are unknown, because the resource is left out of the operation. */
   readonly unknown: boolean;
 }
 

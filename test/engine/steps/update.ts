@@ -44,7 +44,7 @@ export class UpdateStep implements Step {
       if (!(error instanceof InitError)) throw error;
       this.current.outputs = error.outputs;
       this.current.initErrors = [...error.reasons];
-      // What exists was not made with the new inputs; keeping the old ones makes the next update try again.
+      // The object doesn't have the new inputs. If the old ones stay, the next update tries again.
       this.current.inputs = this.old.inputs;
       this.current.modified = now();
       throw error;

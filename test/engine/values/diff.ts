@@ -3,14 +3,14 @@ import { isList, isMap, Reference, Unknown, type Value, type Values, withoutSecr
 
 export type ChangeKind = "add" | "delete" | "update";
 
-/** What is to be done about the difference between two sets of inputs. */
+/** The result of a comparison of inputs, and its consequence. */
 export interface Diff {
   readonly changes: boolean;
-  /** Top-level keys that differ; empty where only the provider knows. */
+  /** The top-level keys that differ. Empty if the provider doesn't report them. */
   readonly changed: readonly string[];
   readonly replaces: readonly string[];
   readonly deleteBeforeReplace: boolean;
-  /** Every place that differs. */
+  /** The kind of change of each property path. */
   readonly detailed: Readonly<Record<string, ChangeKind>>;
 }
 
@@ -22,17 +22,17 @@ export const noDiff: Diff = {
   detailed: {},
 };
 
-/** A replacement that nobody compared anything for. */
+/** Returns a replacement without a comparison. */
 export function replaceBecause(key: string): Diff {
   return { ...noDiff, changes: true, replaces: [key] };
 }
 
-/** Equal but for secret marks. An unknown value equals nothing. */
+/** Returns whether the values are equal, regardless of secret marks. An unknown value equals nothing. */
 export function equal(a: Value | undefined, b: Value | undefined): boolean {
   return same(a === undefined ? a : withoutSecrets(a), b === undefined ? b : withoutSecrets(b), false);
 }
 
-/** Equal in every respect, secret marks and unknowns included: there is nothing to write. */
+/** Returns whether the values are identical, including secret marks and unknowns, so that nothing must be written. */
 export function identical(a: Value, b: Value): boolean {
   return same(a, b, true);
 }
@@ -89,7 +89,7 @@ function walk(
   } else found[showPath(path)] = "update";
 }
 
-/** The difference between inputs, when the provider leaves the comparison to the engine. */
+/** Compares inputs for a provider that leaves the comparison to the engine. */
 export function compareInputs(
   olds: Values,
   news: Values,
@@ -109,7 +109,7 @@ export function keepIgnored(olds: Values, news: Values, ignoreChanges: readonly 
 
 const initErrorKey = "#initerror";
 
-/** `replaceOnChanges` turns changes at those paths into a replacement. */
+/** Turns changes at the paths of `replaceOnChanges` into a replacement. */
 export function applyReplaceOnChanges(diff: Diff, paths: readonly string[], hasInitErrors: boolean): Diff {
   if ((!diff.changes && !hasInitErrors) || paths.length === 0) return diff;
   const patterns = paths.map(parsePath);
@@ -123,7 +123,7 @@ export function applyReplaceOnChanges(diff: Diff, paths: readonly string[], hasI
   return { ...diff, changes: diff.changes || byInitErrors, replaces: [...replaces] };
 }
 
-/** The other way round: what refresh shows is what an update would undo. */
+/** Reverses a diff, because refresh shows the changes that an update would undo. */
 export function invert(diff: Diff): Diff {
   const opposite: Record<ChangeKind, ChangeKind> = { add: "delete", delete: "add", update: "update" };
   const detailed = Object.fromEntries(

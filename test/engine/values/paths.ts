@@ -1,6 +1,6 @@
 import { isList, isMap, type Value, type Values } from "./values";
 
-/** A property path as options spell it: `labels.x`, `sshKeys[0]`, `labels["a.b"]`, `sshKeys[*]`. */
+/** A property path as in resource options: `labels.x`, `sshKeys[0]`, `labels["a.b"]`, `sshKeys[*]`. */
 export type Path = readonly (string | number)[];
 
 const token = /\.?([^.[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|\[\*\]/y;
@@ -29,12 +29,12 @@ export function showPath(path: Path): string {
     .join("");
 }
 
-/** Whether `path` is what `pattern` names, or lies within it. */
+/** Returns whether `path` matches `pattern`, or is inside it. */
 export function contains(pattern: Path, path: Path): boolean {
   return pattern.length <= path.length && pattern.every((step, i) => step === "*" || step === path[i]);
 }
 
-/** `news` with the value of `olds` at the path: what `ignoreChanges` asks for. */
+/** Returns `news` with the value of `olds` at the path, as `ignoreChanges` requires. */
 export function reset(path: Path, olds: Values, news: Values): Values {
   const changed = resetAt(path, olds, news);
   return isMap(changed) ? changed : news;

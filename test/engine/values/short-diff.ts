@@ -2,7 +2,7 @@ import type { Step } from "../steps/step";
 import { type ChangeKind, detailedDiff } from "./diff";
 import { parsePath } from "./paths";
 
-/** What changed, in the few characters that a row has: `[diff: +labels-publicIp~flavor]`. */
+/** Formats the changes as in Pulumi's status column: `[diff: +labels-publicIp~flavor]`. */
 export function shortDiff(step: Step): string | undefined {
   if (step.op === "same")
     return step.old && step.old.protect !== step.current?.protect ? "[diff: ~protect]" : undefined;
@@ -14,7 +14,8 @@ export function shortDiff(step: Step): string | undefined {
   const kinds = new Map<string, ChangeKind>();
   for (const [place, kind] of Object.entries(places)) {
     const [key, ...deeper] = parsePath(place);
-    // What the engine compared itself is shown whole; only where it did not, the display compares, and leaves out what is hidden.
+    // The display shows the engine's own comparison completely. It hides internal properties only if it compares by
+    // itself.
     if (typeof key === "string" && (compared || !key.startsWith("__")))
       kinds.set(key, deeper.length > 0 ? "update" : kind);
   }

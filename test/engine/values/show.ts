@@ -1,6 +1,6 @@
 import { isList, isMap, Reference, Secret, Unknown, type Value } from "./values";
 
-/** A value as it stands in an error about it, in Go's manner: `{small}`, `{[{1} {a}]}`. A secret is in clear there. */
+/** Formats a value for an error about it, as Go does: `{small}`, `{[{1} {a}]}`. It shows secrets in plaintext. */
 export function showValue(value: Value | undefined): string {
   if (value === undefined || value === null) return "{<nil>}";
   if (value instanceof Secret) return `{&{${showValue(value.value)}}}`;
@@ -11,7 +11,7 @@ export function showValue(value: Value | undefined): string {
   return `{map[${entries.map(([key, item]) => `${key}:${showValue(item)}`).join(" ")}]}`;
 }
 
-/** A value as a person reads it in outputs and previews. */
+/** Formats a value for outputs and previews. */
 export function print(value: Value | undefined, options: { showSecrets: boolean; indent?: string }): string {
   const indent = options.indent ?? "";
   const inner = { ...options, indent: `${indent}    ` };

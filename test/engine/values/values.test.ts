@@ -17,16 +17,16 @@ import {
 describe("values", () => {
   const value = { a: [1, null, new Secret({ b: "hush" })], c: unknown, d: new Reference("urn:x", "i-1") };
 
-  test("survive the way to the program and into a state file and back", () => {
+  test("are unchanged after a round trip through the program or a state file", () => {
     expect(decode(encode(value, forProgram))).toEqual(value);
     expect(decode(encode(value, forState))).toEqual(value);
   });
 
-  test("reach a provider in clear, with ids for resources", () => {
+  test("reach a provider in plaintext, with ids for resources", () => {
     expect(encode(value, forProvider)).toEqual({ a: [1, null, { b: "hush" }], c: unknownText, d: "i-1" });
   });
 
-  test("that come back are secret where the input of that name held a secret", () => {
+  test("in outputs are secret if the input of the same name contains a secret", () => {
     const inputs = {
       token: new Secret("x"),
       labels: { deep: new Secret("y"), other: "z" },
@@ -41,14 +41,14 @@ describe("values", () => {
     });
   });
 
-  test("are equal whether secret or not, and never when unknown", () => {
+  test("are equal regardless of secret marks, and never if unknown", () => {
     expect(equal({ a: new Secret("x") }, { a: "x" })).toBe(true);
     expect(equal(unknown, unknown)).toBe(false);
   });
 });
 
 describe("differences", () => {
-  test("are found at the place where they are", () => {
+  test("are reported with their property paths", () => {
     const olds = { flavor: "s", labels: { x: "1", y: "1" }, keys: ["a", "b"] };
     const news = { flavor: "l", labels: { x: "1", z: "1" }, keys: ["a"] };
     expect(compareInputs(olds, news, []).detailed).toEqual({
@@ -59,13 +59,13 @@ describe("differences", () => {
     });
   });
 
-  test("at ignored paths are none", () => {
+  test("are not reported for ignored paths", () => {
     const olds = { labels: { x: "1", y: "1" } };
     expect(compareInputs(olds, { labels: { x: "2" } }, ["labels.x", "labels.y"]).changes).toBe(false);
     expect(compareInputs(olds, { flavor: "l" }, ["*"]).changes).toBe(false);
   });
 
-  test("force a replacement where the program says so", () => {
+  test("force a replacement if `replaceOnChanges` lists their paths", () => {
     const compared = compareInputs({ labels: { x: "1", y: "1" } }, { labels: { x: "1", y: "2" } }, []);
     const diff = { ...compared, replaces: [], deleteBeforeReplace: false };
     expect(applyReplaceOnChanges(diff, ["labels.x"], false).replaces).toEqual([]);
@@ -79,7 +79,7 @@ describe("paths", () => {
     expect(showPath(parsePath(text))).toBe(text);
   });
 
-  test("with a star name everything at that place", () => {
+  test("with a star match every element", () => {
     expect(contains(parsePath("keys[*].name"), ["keys", 3, "name", "x"])).toBe(true);
     expect(contains(parsePath("keys[*].name"), ["keys", 3])).toBe(false);
     expect(reset(parsePath("keys[*].n"), { keys: [{ n: 1 }] }, { keys: [{ n: 2, m: 2 }] })).toEqual({

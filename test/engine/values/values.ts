@@ -1,6 +1,6 @@
 import { UNKNOWN } from "../../harness/engine";
 
-/** Property values as the engine holds them: JSON, and what JSON can't say (secret, unknown, another resource). */
+/** Property values in the engine: JSON, plus secrets, unknown values and resources. */
 export type Value =
   | null
   | boolean
@@ -24,7 +24,7 @@ export class Unknown {
   readonly kind = "unknown";
 }
 
-/** A resource passed as a value. */
+/** A resource that is passed as a value. */
 export class Reference {
   constructor(
     readonly urn: string,
@@ -34,7 +34,7 @@ export class Reference {
 
 export const unknown = new Unknown();
 
-/** How a value that is not known yet is spelt, also where an id is expected. */
+/** The text for an unknown value, including an unknown id. */
 export const unknownText = UNKNOWN;
 
 const signatureKey = "4dabf18193072939515e22adb298388d";
@@ -42,7 +42,7 @@ const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 const referenceSignature = "5cf8f73096256a8f31e491e813e4eb8e";
 const outputSignature = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
 
-// One text for each type that a value could have had: all mean "unknown".
+// The SDK has one text for each type of an unknown value. All of them mean "unknown".
 const unknownTexts = new Set([
   unknownText,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -70,7 +70,7 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** Reads what came over the wire or out of a state file. */
+/** Decodes a value from a message or from a state file. */
 export function decode(json: unknown): Value {
   if (json === null || json === undefined) return null;
   if (typeof json === "string") return unknownTexts.has(json) ? unknown : json;
@@ -145,7 +145,7 @@ export function encodeMap(values: Values, encoding: Encoding): Record<string, Js
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, encode(value, encoding)]));
 }
 
-/** The same value without secret marks, at any depth. */
+/** Returns the value without secret marks, at any depth. */
 export function withoutSecrets(value: Value): Value {
   if (value instanceof Secret) return withoutSecrets(value.value);
   if (isList(value)) return value.map(withoutSecrets);
@@ -170,7 +170,7 @@ export function holdsUnknown(value: Value): boolean {
   return isMap(value) && Object.values(value).some(holdsUnknown);
 }
 
-/** A provider answers in clear: what was secret going in is marked secret again coming out, by key. */
+/** A provider returns plaintext. Marks the outputs whose inputs of the same key are secret. */
 export function markSecrets(outputs: Values, inputs: Values): Values {
   return mapValues(outputs, (output, key) => {
     const input = Object.hasOwn(inputs, key) ? inputs[key] : undefined;

@@ -7,7 +7,7 @@ import { notReproduced, unary } from "./serve";
 
 const severities: readonly Diagnostic["severity"][] = ["debug", "info", "warning", "error"];
 
-/** What a program and a provider can tell the engine: messages, and which resource is the root. */
+/** Serves the messages of programs and providers, and the URN of the root resource. */
 export function addEngineService(server: grpc.Server, log: (diagnostic: Diagnostic) => void): void {
   let root = "";
   const service: IEngineServer = {
@@ -30,7 +30,7 @@ export function addEngineService(server: grpc.Server, log: (diagnostic: Diagnost
       return new engine.SetRootResourceResponse();
     }),
     startDebugging: unary(notReproduced("debugging")),
-    // Whatever version a program asks for, it gets the fake.
+    // Any requested version gets the fake engine.
     requirePulumiVersion: unary(() => new engine.RequirePulumiVersionResponse()),
   };
   server.addService(EngineService, service);

@@ -4,7 +4,7 @@ import { fromStruct } from "../provider";
 import type { Timeouts } from "../state/resource";
 import type { Values } from "../values/values";
 
-/** What a program asks a resource to be. */
+/** The registration of a resource by a program. */
 export interface Goal {
   readonly type: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Goal {
   readonly parent: string;
   readonly inputs: Values;
   readonly provider: string;
-  /** Version of the provider; it chooses between default providers. */
+  /** The provider's version, which selects the default provider. */
   readonly version: string;
   readonly dependencies: readonly string[];
   readonly propertyDependencies: Readonly<Record<string, string[]>>;
@@ -23,7 +23,7 @@ export interface Goal {
   readonly replaceOnChanges: readonly string[];
   readonly additionalSecretOutputs: readonly string[];
   readonly aliases: readonly AliasGoal[];
-  /** The object to take over, where the program says so. */
+  /** The id of an object to import, if the program gives one. */
   readonly importId: string;
   readonly customTimeouts: Timeouts;
   readonly deletedWith: string;
@@ -31,7 +31,7 @@ export interface Goal {
   readonly sourcePosition: string;
 }
 
-/** An earlier identity. Parts left empty are those of the resource itself. */
+/** A former identity. Empty parts are the same as those of the resource itself. */
 export interface AliasGoal {
   readonly urn?: string;
   readonly name?: string;
@@ -42,7 +42,7 @@ export interface AliasGoal {
   readonly noParent?: boolean;
 }
 
-/** What a program asks to look up. */
+/** The request of a program to read a resource. */
 export interface ReadGoal {
   readonly type: string;
   readonly name: string;
@@ -76,7 +76,7 @@ export function goal(request: resource.RegisterResourceRequest): Goal {
   request.getPropertydependenciesMap().forEach((value, key) => {
     byProperty[key] = value.getUrnsList();
   });
-  // A program that tells nothing of single properties means all of them.
+  // If the program doesn't list properties, the dependencies apply to all of them.
   const fallback = Object.keys(byProperty).length === 0 ? dependencies : [];
   return {
     type: request.getType(),
@@ -112,7 +112,7 @@ export function goal(request: resource.RegisterResourceRequest): Goal {
   };
 }
 
-/** `wellFormed` is false for the Node SDK's own spelling, in which an empty parent URN means no parent. */
+/** `wellFormed` is false for the Node SDK's form, in which an empty parent URN means that there is no parent. */
 function aliasGoal(alias: Alias, wellFormed: boolean): AliasGoal {
   const spec = alias.getSpec();
   if (!spec) return { urn: alias.getUrn() };
@@ -135,7 +135,7 @@ function timeouts(request: resource.RegisterResourceRequest.CustomTimeouts | und
   return Object.fromEntries(set);
 }
 
-/** Durations as options spell them: `90s`, `5m`, `1h30m`, `1.5h`. */
+/** Parses durations of options: `90s`, `5m`, `1h30m`, `1.5h`. */
 function seconds(text: string): number {
   const unit: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600 };
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];

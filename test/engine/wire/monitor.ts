@@ -10,7 +10,7 @@ import { type Goal, goal, type ReadGoal, readGoal } from "./goal";
 import { Empty, Struct } from "./protobuf";
 import { notReproduced, Status, unary } from "./serve";
 
-/** What the engine does with what a program asks for. */
+/** Handles the program's requests. */
 export interface Registrar {
   readonly info: {
     readonly organization: string;
@@ -25,7 +25,7 @@ export interface Registrar {
   read(goal: ReadGoal): Promise<Registered>;
   registerOutputs(urn: string, outputs: Values): Promise<void>;
   find(urn: string): Resource | undefined;
-  /** The program has registered everything; comes back when the rest is done. */
+  /** Resolves when the remaining work is done, after the program has registered everything. */
   programIsComplete(): Promise<void>;
 }
 
@@ -106,15 +106,15 @@ function registeredResponse({
   const response = new resource.RegisterResourceResponse();
   response.setUrn(made.urn);
   response.setId(made.id);
-  // Old outputs of a component may name resources that are not registered yet; the program says them anew.
+  // Old outputs of a component may name resources that aren't registered yet. The program registers new outputs.
   response.setObject(toStruct(made.custom ? made.outputs : {}));
-  // This SDK has no word for "skipped".
+  // This version of the SDK has no result for skipped resources.
   response.setResult({ success: Result.SUCCESS, failed: Result.FAIL, skipped: Result.FAIL }[result]);
   response.setUnknown(unknown);
   return response;
 }
 
-/** Programs look up other resources of the stack this way; functions of providers there are none. */
+/** Programs use this call to read other resources of the stack. Provider functions aren't supported. */
 function invoke(
   registrar: Registrar,
   request: resource.ResourceInvokeRequest,

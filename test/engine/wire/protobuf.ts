@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-// The SDK's own copy: its messages do not take parts made by another one.
+// Uses the SDK's own copy of protobuf, because its messages don't accept objects of another copy.
 const ofSdk = createRequire(require.resolve("@pulumi/pulumi/package.json"));
 
 const struct: typeof import("google-protobuf/google/protobuf/struct_pb") = ofSdk(

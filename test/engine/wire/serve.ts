@@ -1,11 +1,11 @@
 import * as grpc from "@grpc/grpc-js";
 
-/** Messages of any size: a state of thousands of resources goes through. */
+/** Allows messages of any size, so that states with thousands of resources fit. */
 export const channelOptions = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 export interface Served {
   readonly address: string;
-  /** Cuts what is open. */
+  /** Closes open connections. */
   close(): void;
 }
 
@@ -20,7 +20,7 @@ export async function serve(register: (server: grpc.Server) => void): Promise<Se
   return { address: `127.0.0.1:${port}`, close: () => server.forceShutdown() };
 }
 
-/** What a call is answered with when it fails. */
+/** The error reply to a call. */
 export class Status extends Error {
   constructor(
     readonly code: grpc.status,
@@ -30,7 +30,7 @@ export class Status extends Error {
   }
 }
 
-/** A handler as a plain function of the request. */
+/** Turns a plain function of the request into a gRPC handler. */
 export function unary<Request, Response>(
   handle: (request: Request) => Promise<Response> | Response,
 ): grpc.handleUnaryCall<Request, Response> {
@@ -50,6 +50,6 @@ export function unary<Request, Response>(
 
 export function notReproduced(what: string): () => never {
   return () => {
-    throw new Status(grpc.status.UNIMPLEMENTED, `the fake engine does not have ${what}`);
+    throw new Status(grpc.status.UNIMPLEMENTED, `the fake engine does not support ${what}`);
   };
 }
