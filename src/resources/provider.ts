@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { secretSettings } from "../config/settings";
+import { secretSettings, settings } from "../config/settings";
 
 /**
  * Arguments of a {@link Provider}. If you omit an argument, the provider reads its environment variable, such as
@@ -85,6 +85,7 @@ export class Provider extends pulumi.ProviderResource {
    * @param name name of the provider in the program, which errors contain
    * @param args settings of the provider. @default environment variables
    * @param opts resource options of Pulumi
+   * @throws RunError if an argument is unknown, for example misspelled
    */
   constructor(name: string, args: ProviderArgs = {}, opts: pulumi.ResourceOptions = {}) {
     const inputs = providerInputs(name, args);
@@ -94,6 +95,13 @@ export class Provider extends pulumi.ProviderResource {
 }
 
 function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
+  // The environment would decide in place of a misspelled argument, and the token would go to another service.
+  const known = Object.keys(settings).filter((setting) => setting !== "journalDir");
+  const unknown = Object.keys(args).find((key) => !known.includes(key));
+  if (unknown !== undefined)
+    throw new pulumi.RunError(
+      `cloudinfra: unknown argument "${unknown}" of provider "${name}": the arguments are ${known.join(", ")}`,
+    );
   // The program and all provider processes of a stack share one journal.
   const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
   const named = Object.entries({ ...args, journalDir }).filter(([, value]) => value !== undefined);

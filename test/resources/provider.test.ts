@@ -60,3 +60,8 @@ test("an unknown option of a function is an error, because a misplaced filter wo
   );
   expect(() => getProjectsOutput(options)).toThrow('unknown option "name"');
 });
+
+test("a misspelled argument is rejected, because the environment's service would get the token instead", () => {
+  const args: object = { endPoint: "https://eu.example.com", token: "t" };
+  expect(() => new Provider("eu", args)).toThrow('unknown argument "endPoint" of provider "eu"');
+});

@@ -52,7 +52,13 @@ export async function applyUpdate(
   const fields = fieldsToSet(context, olds, news, earlier.unsettled);
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
-  const current = await requireObject(context, id, olds);
+  const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
+    // An update that was killed may have renamed the object, and with it the id.
+    const pending: Pending = { asked: { name: news.name }, isUnsure: true };
+    throw isCloudInfraError(error) && news.name !== olds.name
+      ? await errorAfterRename(context, error, { id, state: olds, pending })
+      : error;
+  });
   if (isSuccessor(current, olds)) throw idReused(context, current);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { type OneInstance, oneInstance } from "../one-instance";
-import type { Service } from "../service";
+import { failureOf, type Service } from "../service";
 
 const FOLLOWING = { ids: "slug", idsFollowNames: true } as const;
 
@@ -240,4 +240,15 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
     expect(await web.up({ name: "front" })).toBeUndefined();
     expect([...emulator.instances.values()].map(({ fields }) => fields.name)).toEqual(["front"]);
   });
+});
+
+test("an update that was killed after it had renamed the instance reports the new id, and doesn't advise to recreate the instance", async () => {
+  const { service, web } = await renaming({});
+  const state = structuredClone(web.there().state);
+  await web.up({ name: "front" });
+  const { instances } = await service.anew();
+  const { inputs } = web.there();
+  const error = await failureOf(instances.update("web", state, { ...inputs, name: "front" }));
+  expect(error.message).toContain("it lists front with that name");
+  expect(error.message).not.toContain("then recreates it");
 });
