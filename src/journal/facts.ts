@@ -177,12 +177,15 @@ export class DeletionRequests {
 
   /** Records that the deletion of an object is about to be requested. */
   async add(object: string): Promise<void> {
-    await this.withFile(object, (file) => appendOrCreate(this.disk, file, object));
+    const line = `${object} ${new Date().toISOString()}\n`;
+    await this.withFile(object, (file) => appendOrCreate(this.disk, file, line));
   }
 
-  async has(object: string): Promise<boolean> {
-    const text = await this.withFile(object, (file) => readText(this.disk, file));
-    return text?.startsWith(object) ?? false;
+  /** Returns the time of the latest request to delete an object, in ISO 8601, or `undefined` if there is none. */
+  async requestedAt(object: string): Promise<string | undefined> {
+    const text = (await this.withFile(object, (file) => readText(this.disk, file))) ?? "";
+    const line = text.split("\n").findLast((one) => one.startsWith(object));
+    return line?.slice(object.length).trim();
   }
 
   /** Removes the record because the object still exists, or exists again. */

@@ -1,6 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { identityKey, projectKind } from "../model/kinds";
+import { isLaterMoment } from "../model/outputs";
 import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
@@ -61,8 +62,11 @@ export async function requireVisibleProject(context: Context, ref: ObjectRef): P
 }
 
 /** Whether the service shows the project of an object, or has deleted it for this program. */
-export async function isProjectVisible(context: Context, { kind, id, project }: ObjectRef): Promise<boolean> {
-  if (kind === projectKind) return wasDeletionRequested(context, id);
+export async function isProjectVisible(
+  context: Context,
+  { kind, id, project, createdAt }: ObjectRef,
+): Promise<boolean> {
+  if (kind === projectKind) return wasDeletionRequested(context, id, createdAt);
   const { finder } = context.session;
   const parent = { kind: projectKind, id: project ?? "", project: undefined };
   // The list must start after the checks, because the token's permissions may have changed.
@@ -71,7 +75,7 @@ export async function isProjectVisible(context: Context, { kind, id, project }: 
   const isShown =
     projects.has(project) || "found" in (await finder.findAgain(parent, { missing: "list" }, context));
   if (isShown) await forgetDeletionRequest(context, project);
-  return isShown || wasDeletionRequested(context, project);
+  return isShown || wasDeletionRequested(context, project, createdAt);
 }
 
 /** Forgets a request to delete a project that still exists: it failed, or it concerned an earlier project with the same id. */
@@ -79,9 +83,21 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-async function wasDeletionRequested({ session }: Context, project: string): Promise<boolean> {
+/**
+ * Whether this program has deleted a project.
+ *
+ * @param createdAt creation date of the project, or of an object in it. After an earlier request to delete the project, somebody has created
+ * another project with the same id
+ */
+async function wasDeletionRequested(
+  { session }: Context,
+  project: string,
+  createdAt: unknown,
+): Promise<boolean> {
   const object = identityOf({ kind: projectKind, session }, project);
-  return session.tracker.wasDeleted(object) || session.journal.deletions.has(identityKey(object));
+  if (session.tracker.wasDeleted(object)) return true;
+  const requestedAt = await session.journal.deletions.requestedAt(identityKey(object));
+  return requestedAt !== undefined && !isLaterMoment(createdAt, requestedAt);
 }
 
 function notVisible({ session: { client } }: Context, { kind, id, project }: ObjectRef): CloudInfraError {

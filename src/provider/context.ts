@@ -112,9 +112,9 @@ export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments):
 export function objectRefOf(
   kind: Kind,
   id: string,
-  { project, shown }: Pick<Recorded, "project" | "shown">,
+  { project, shown, createdAt }: Pick<Recorded, "project" | "shown" | "createdAt">,
 ): ObjectRef {
-  return { kind, id, project, wasReadByGet: shown !== undefined };
+  return { kind, id, project, createdAt, wasReadByGet: shown !== undefined };
 }
 
 /**

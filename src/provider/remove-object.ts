@@ -31,7 +31,7 @@ export async function removeObject(
 ): Promise<void> {
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
-  const ref = objectRefOf(context.kind, id, { project });
+  const ref = objectRefOf(context.kind, id, { project, createdAt: state.createdAt });
   // If the token can't see a project, only an earlier read proves that it existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;
@@ -104,8 +104,8 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
   const { client, journal } = context.session;
   if (kind !== projectKind) return kind.delete(client, id, context);
   const project = identityKey(identityOf(context, id));
-  const isRecorded = await journal.deletions.has(project);
-  if (!isRecorded) await journal.deletions.add(project);
+  const isRecorded = (await journal.deletions.requestedAt(project)) !== undefined;
+  await journal.deletions.add(project);
   try {
     return await kind.delete(client, id, context);
   } catch (error) {

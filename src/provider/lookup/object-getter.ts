@@ -1,6 +1,7 @@
 import type { ApiObject, CallOptions, Client } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
+import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress/progress";
 import type { Objects } from "./list-cache";
 
@@ -143,6 +144,8 @@ export interface ObjectRef {
   readonly kind: Kind;
   readonly id: string;
   readonly project: string | undefined;
+  /** The recorded creation date. */
+  readonly createdAt?: Recorded["createdAt"];
   /** Whether the state records that GET has returned the object. */
   readonly wasReadByGet?: boolean;
 }

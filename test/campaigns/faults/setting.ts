@@ -75,8 +75,10 @@ export async function openSetting(): Promise<Setting> {
     forget: async (key) => {
       for (const machine of ["usual", "other"]) await journalIn(path.join(root, machine)).remove(key);
     },
-    hasRequestedDeletion: ({ journalDir }, id) =>
-      journalIn(journalDir).deletions.has(identityKey({ endpoint, kind: "project", id })),
+    hasRequestedDeletion: async ({ journalDir }, id) => {
+      const object = identityKey({ endpoint, kind: "project", id });
+      return (await journalIn(journalDir).deletions.requestedAt(object)) !== undefined;
+    },
     lookIntoJournals: () => leaks.files("the journal,", root),
     quiet: async () => {
       while (answered < emulator.requests.length) await delay(20);

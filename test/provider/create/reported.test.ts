@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { openJournal } from "../../../src/journal/journal";
 import { identityKey } from "../../../src/model/kinds";
@@ -302,8 +302,27 @@ describe("the record of a project's deletion request proves nothing", () => {
       openJournal({ endpoint: "https://api.example.com/v1", token: () => token, dir, warn: expect.fail })
         .deletions;
     await withToken("one").add("a project");
-    expect(await withToken("one").has("a project")).toBe(true);
-    expect(await withToken("other").has("a project")).toBe(false);
+    expect(await withToken("one").requestedAt("a project")).toBeDefined();
+    expect(await withToken("other").requestedAt("a project")).toBeUndefined();
+  });
+
+  test("if another machine has created a project with the same id since", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2025-12-31T00:00:00Z") });
+    onTestFinished(() => void vi.useRealTimers());
+    const behaviour = { ids: "counter", idReuse: true, forbiddenStatus: 404 } as const;
+    const service = await startService({ behaviour });
+    const former = await madeProject(service);
+    const { projects: here } = await service.anew();
+    await here.delete(former.id, former.state);
+    const elsewhere = await service.anew({ journalDir: emptyFolder() });
+    const { inputs } = await elsewhere.projects.check({}, { ...projectNews(), __key: randomUUID() });
+    const { id, outs } = await elsewhere.projects.create(inputs);
+    expect(id).toBe(former.id);
+    service.emulator.behaviour.hiddenProjects = [id];
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.read(id, outs))).message).toContain(
+      "does not prove that it was deleted",
+    );
   });
 
   test("if an instance has been created in it since", async () => {
@@ -319,7 +338,7 @@ describe("the record of a project's deletion request proves nothing", () => {
     const record = identityKey({ endpoint, kind: "project", id: project });
     await deletions.add(record);
     await madeInstance(service);
-    expect(await deletions.has(record)).toBe(false);
+    expect(await deletions.requestedAt(record)).toBeUndefined();
   });
 });
 
