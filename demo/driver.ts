@@ -6,7 +6,7 @@ export type DemoCommand = "preview" | "up" | "destroy";
 
 /** Runs the program with Pulumi's CLI, or with the fake engine of the tests. */
 export interface Driver {
-  /** Describes the engine, so that nobody mistakes one for the other. */
+  /** Names the engine, so that users can't confuse the fake one with Pulumi. */
   readonly description: string;
   /** The commands to run in another terminal while the service is running. */
   readonly commandsToTry: string;

@@ -36,7 +36,7 @@ const scripts: object = JSON.parse(readFileSync(path.join(REPOSITORY, "package.j
 describe.each(Object.entries({ "ci.yml": ci, "release.yml": release }))("%s", (file, workflow) => {
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
 
-  it("gives each job only what it names, leaves no credentials in the checkout, and ends in time", () => {
+  it("gives each job only its listed permissions, leaves no credentials in the checkout, and has timeouts", () => {
     expect(workflow.permissions).toEqual({});
     for (const job of Object.values(workflow.jobs)) expect(job["timeout-minutes"]).toBeGreaterThan(0);
     const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
@@ -44,7 +44,7 @@ describe.each(Object.entries({ "ci.yml": ci, "release.yml": release }))("%s", (f
     for (const { with: inputs } of checkouts) expect(inputs).toEqual({ "persist-credentials": false });
   });
 
-  it("uses actions at a version, and no secret, no registry, no text of others in a command", () => {
+  it("uses actions with a version, and no secrets, registries, or untrusted text in commands", () => {
     const used = steps.flatMap(({ uses }) => uses ?? []);
     for (const action of used) expect(action).toMatch(/^(actions|pulumi)\/[\w-]+@v\d+$/);
     expect(texts[file as keyof typeof texts]).not.toMatch(
@@ -53,7 +53,7 @@ describe.each(Object.entries({ "ci.yml": ci, "release.yml": release }))("%s", (f
     for (const run of steps.flatMap((step) => step.run ?? [])) expect(run).not.toContain("${{");
   });
 
-  it("calls scripts that the package has", () => {
+  it("calls only scripts of package.json", () => {
     const called = steps.flatMap(({ run }) =>
       [...(run ?? "").matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name),
     );
@@ -63,7 +63,7 @@ describe.each(Object.entries({ "ci.yml": ci, "release.yml": release }))("%s", (f
 });
 
 describe("the checks of each change", () => {
-  it("run on both versions of Node that are promised, and not on the one that npm would put before them", () => {
+  it("run on both supported versions of Node, and not on the one that npm puts on the PATH", () => {
     const job = ci.jobs.test;
     expect(job?.strategy?.matrix.node).toEqual([22, 24]);
     const commands = commandsOf(job);
@@ -77,12 +77,12 @@ describe("the checks of each change", () => {
 describe("a release", () => {
   const { build, publish, announce } = release.jobs;
 
-  it("begins with a tag, one after the other, and none is cut off", () => {
+  it("starts with a tag, and is never canceled by another one", () => {
     expect(release.on).toEqual({ push: { tags: ["v*"] } });
     expect(release.concurrency?.["cancel-in-progress"]).toBe(false);
   });
 
-  it("is checked and tested first, and needs the tag, the version and the changelog to agree", () => {
+  it("is checked and tested first, and requires that the tag, the version and the changelog match", () => {
     const commands = commandsOf(build);
     expect(commands[0]).toBe("npm ci");
     expect(commands[1]).toContain('npm run -s release:notes -- "$TAG" >');
@@ -91,7 +91,7 @@ describe("a release", () => {
     expect(build?.permissions).toEqual({ contents: "read" });
   });
 
-  it("is published with provenance by a job that has no token and runs nothing of the repository", () => {
+  it("is published with provenance by a job without a token or a checkout", () => {
     expect(publish?.needs).toBe("build");
     expect(publish?.permissions).toEqual({ "id-token": "write" });
     expect(commandsOf(publish)).toEqual([
@@ -100,7 +100,7 @@ describe("a release", () => {
     expect(publish?.steps.some(({ uses }) => uses?.startsWith("actions/checkout"))).toBe(false);
   });
 
-  it("is announced with the changelog's words once it is there", () => {
+  it("is announced with the changelog's section after it is published", () => {
     expect(announce?.needs).toBe("publish");
     expect(announce?.permissions).toEqual({ contents: "write" });
     expect(commandsOf(announce)).toEqual([

@@ -56,7 +56,7 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     scene.search.look(scene.machine);
     const said = await after(scene, made);
     recovered += said?.output ?? "";
-    if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
+    if (said && said.code !== 0) findings.push(mismatch(`recover exited with ${said.code}:\n${said.output}`));
     // An exported state doesn't identify its stack, if two have the same name (docs/recovery.md, "Known limits").
     const isFromFile = scene.stack.recoversFromFile && recovered !== "";
     const random = new Random(kill.between);

@@ -138,10 +138,12 @@ ${result.output}\n${[...stories].join("\n")}`,
     if (!nothingToDo) return;
     for (const { urn, op, diffs = [] } of steps)
       if (op !== "same" && op !== "read")
-        this.told.falseDiffs.push(`${words} had to ${op} (${diffs.join(", ")})\n${this.story(nameOf(urn))}`);
+        this.told.falseDiffs.push(
+          `${words} ran the step ${op} (${diffs.join(", ")})\n${this.story(nameOf(urn))}`,
+        );
     const { same: _, ...changes } = result.changes;
     if (Object.keys(changes).some((op) => op !== "read") && !steps.some(({ op }) => op !== "same"))
-      this.told.falseDiffs.push(`${words} counted ${JSON.stringify(changes)}`);
+      this.told.falseDiffs.push(`${words} reported ${JSON.stringify(changes)}`);
   }
 
   /** Returns everything that is known about the pair of a resource, for debugging. */

@@ -22,7 +22,8 @@ export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
   countOne(scene.tally.codes, cause.code);
   scene.heard(`the message of ${verb}`, message);
   scene.heard(`the printed error of ${verb}`, `${error} ${error.stack}`);
-  if (/\b(undefined|NaN|Infinity)\b|\[object /.test(message)) scene.broke(`${verb} says: ${message}`);
+  if (/\b(undefined|NaN|Infinity)\b|\[object /.test(message))
+    scene.broke(`the message of ${verb} contains a raw value: ${message}`);
   if (!(error instanceof InitializationError)) return;
   if (!isPlain(error.properties)) scene.broke(`${verb} saves properties that the host can't serialize`);
   for (const reason of error.reasons) scene.heard(`the reasons of ${verb}`, reason);
