@@ -53,11 +53,13 @@ export async function applyUpdate(
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
+    if (!isCloudInfraError(error)) throw error;
     // An update that was killed may have renamed the object, and with it the id.
-    const pending: Pending = { asked: { name: news.name }, isUnsure: true };
-    throw isCloudInfraError(error) && news.name !== olds.name
-      ? await errorAfterRename(context, error, { id, state: olds, pending })
-      : error;
+    const rename = renameOf(asked);
+    throw await errorAfterRename(context, error, {
+      ...rename,
+      pending: { ...rename.pending, isUnsure: true },
+    });
   });
   if (isSuccessor(current, olds)) throw idReused(context, current);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/model/state";
 import { type OneInstance, oneInstance } from "../one-instance";
 import { failureOf, type Service } from "../service";
 
@@ -242,13 +243,25 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
   });
 });
 
-test("an update that was killed after it had renamed the instance reports the new id, and doesn't advise to recreate the instance", async () => {
-  const { service, web } = await renaming({});
-  const state = structuredClone(web.there().state);
-  await web.up({ name: "front" });
-  const { instances } = await service.anew();
-  const { inputs } = web.there();
-  const error = await failureOf(instances.update("web", state, { ...inputs, name: "front" }));
-  expect(error.message).toContain("it lists front with that name");
-  expect(error.message).not.toContain("then recreates it");
+describe("an update that was killed after it had renamed the instance", () => {
+  async function afterKill(more: Properties = {}) {
+    const { service, web } = await renaming({});
+    const state = structuredClone(web.there().state);
+    await web.up({ name: "front" });
+    const { instances } = await service.anew();
+    const { inputs } = web.there();
+    return failureOf(instances.update("web", state, { ...inputs, name: "front", ...more }));
+  }
+
+  test("reports the new id, and doesn't advise to recreate the instance", async () => {
+    const error = await afterKill();
+    expect(error.message).toContain("it lists front with that name");
+    expect(error.message).not.toContain("then recreates it");
+  });
+
+  test("records a secret name as a secret", async () => {
+    const error = await afterKill({ __secrets: ["name"] });
+    const { __pending } = Object(error).properties;
+    expect(Object(__pending).secrets).toEqual(["name"]);
+  });
 });
