@@ -170,7 +170,7 @@ export class Journal {
   /** Reports whether the user has given up the creation with this key on this machine. */
   async isGivenUp(key: string): Promise<boolean> {
     const text = await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))));
-    return text?.startsWith(key) ?? false; // giving up again appends the key again
+    return text?.startsWith(key) ?? false; // each request to give it up appends the key
   }
 
   /** Moves the entries of a stack from the former endpoints of this service to this one, at the first call. */

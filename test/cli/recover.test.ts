@@ -362,13 +362,16 @@ describe("recover --forget", () => {
     const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
     expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("Would give up the creation") });
     expect(await journal.isGivenUp(KEY)).toBe(false);
-    const done = await recover(["--file", file, "--forget", WEB]);
-    expect(done).toMatchObject({
-      code: 0,
-      stderr: "",
-      stdout: expect.stringContaining("Gave up the creation"),
-    });
-    expect([await journal.isGivenUp(KEY), await journal.isGivenUp(OTHER_KEY)]).toEqual([true, true]);
+    // The state still records them when the command runs again.
+    for (const _ of [1, 2]) {
+      const done = await recover(["--file", file, "--forget", WEB]);
+      expect(done).toMatchObject({
+        code: 0,
+        stderr: "",
+        stdout: expect.stringContaining("Gave up the creation"),
+      });
+      expect([await journal.isGivenUp(KEY), await journal.isGivenUp(OTHER_KEY)]).toEqual([true, true]);
+    }
   });
 
   it("prints how to clear Pulumi's list if this machine has no entry of the creation", async () => {
