@@ -108,7 +108,7 @@ function specOf({ x, y, series, joined, columns }: Plot): TopLevelSpec {
   };
 }
 
-/** Extends a logarithmic axis, so that marks at its ends aren't cut off. */
+/** Extends a logarithmic axis, so that marks at its ends are fully visible. */
 function roomAround(values: readonly number[]): [number, number] {
   return [Math.min(...values) / 1.6, Math.max(...values) * 1.6];
 }

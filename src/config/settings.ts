@@ -158,12 +158,8 @@ export function variableName(name: SettingName): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** The variables of the settings that decide where requests and the journal go, and with which token. */
-export const targetVariables: readonly string[] = (Object.keys(settings) as SettingName[])
-  .filter(isOfTarget)
-  .map(variableName);
-
-function isOfTarget(name: string): boolean {
+/** Whether a setting decides where requests and the journal go, or with which token. */
+export function isOfTarget(name: string): boolean {
   return /^(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/.test(name);
 }
 

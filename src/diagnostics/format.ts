@@ -27,7 +27,8 @@ const MAX_CAUSES = 3;
 
 /**
  * Formats an error: a headline with the action and the failure, the error's own lines, one line per property, the request with trace id and
- * error code, a hint, and the section of the docs about the code. Any error other than a {@link CloudInfraError} is a bug, and is formatted with its stack.
+ * error code, a hint, and the section of the docs about the code. Any error other than a {@link CloudInfraError} is a bug, and is formatted
+ * with its stack.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];

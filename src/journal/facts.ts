@@ -181,7 +181,7 @@ export class DeletionRequests {
     await this.withFile(object, (file) => appendOrCreate(this.disk, file, line));
   }
 
-  /** Returns the time of the latest request to delete an object, in ISO 8601, or `undefined` if there is none. */
+  /** Returns the time of the last request to delete an object in ISO 8601, or `undefined` if no request is recorded. */
   async requestedAt(object: string): Promise<string | undefined> {
     const text = (await this.withFile(object, (file) => readText(this.disk, file))) ?? "";
     const line = text.split("\n").findLast((one) => one.startsWith(object));

@@ -86,8 +86,7 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
 /**
  * Whether this program has deleted a project.
  *
- * @param createdAt creation date of the project, or of an object in it. After an earlier request to delete the project, somebody has created
- * another project with the same id
+ * @param createdAt creation date of the project, or of an object in it. An earlier request concerned another project with the same id
  */
 async function wasDeletionRequested(
   { session }: Context,

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
-import { targetVariables } from "../config/settings";
+import { isOfTarget, type SettingName, settings, variableName } from "../config/settings";
 import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
 import { currentRun } from "../resources/sdk";
 
@@ -111,12 +111,13 @@ type Environment = Record<string, string>;
 
 /** Returns the environment of Pulumi's commands. The Automation API adds it to that of this process, so the developer's variables are emptied. */
 function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
-  const isOfTarget = (name: string): boolean => targetVariables.includes(name.toUpperCase());
+  const names = Object.keys(settings) as SettingName[];
+  const ofTarget = names.filter(isOfTarget).map(variableName);
   const ours = Object.keys(process.env).filter((name) => /^CLOUDINFRA_/i.test(name));
   return {
     PULUMI_CONFIG_PASSPHRASE: "test",
     ...Object.fromEntries(ours.map((name) => [name, ""])),
-    ...Object.fromEntries(Object.entries(env).filter(([name]) => !isOfTarget(name))),
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !ofTarget.includes(name.toUpperCase()))),
     PULUMI_BACKEND_URL: pathToFileURL(temporary).href,
     CLOUDINFRA_EMULATED: "true",
     CLOUDINFRA_ENDPOINT: emulator.endpoint,
