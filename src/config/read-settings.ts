@@ -148,12 +148,11 @@ function argumentHint(name: SettingName, provider: string): string {
 }
 
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
-  const { example }: Setting = settings[name];
   const prefix = provider === undefined ? "cloudinfra:" : "";
   const others = SOURCES.slice(1).map((source) => prefix + source);
   const or = ` You can set ${others.slice(0, -1).join(", ")} or ${others.at(-1)} instead.`;
   throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is needed`, {
-    hint: hintToSet(name, provider, example) + (name === "token" ? or : ""),
+    hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
   });
 }
 
