@@ -112,7 +112,7 @@ const MIN_TOKEN_LENGTH = 8;
 async function tokenFromCommand(
   { value, source }: PlainTokenSetting,
   clock: Clock,
-  former: readonly string[] = [],
+  former: readonly string[],
 ): Promise<string> {
   const name = `the token command, set by ${source},`;
   const command = start(value);

@@ -91,7 +91,10 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
-  const service = new MockedService(instances, projects);
+  /** The objects that `get` finds: those of the options, and those that the program has declared. */
+  const objects = new Map<string, Properties>();
+  for (const one of instances) objects.set(`instance ${one.id}`, { ...one });
+  for (const one of projects) objects.set(`project ${one.id}`, { ...one });
   const resources: MockedResource[] = [];
   const failures: string[] = [];
 
@@ -111,14 +114,14 @@ export async function mocks<Exports extends object>(
     if (type !== STACK) resources.push(mocked);
     let state: Properties = withoutHidden(args);
     if (id !== undefined) {
-      const found = isRead && kind !== undefined ? service.find(kind, id) : {};
+      const found = isRead && kind !== undefined ? objects.get(`${kind.name} ${id}`) : {};
       if (found === undefined && kind !== undefined)
         failures.push(
           `${kind.name} "${name}": no ${kind.name} has the id "${id}". Add it to the option \`${kind.name}s\` of \`mocks\``,
         );
       const usual = isRead || kind === undefined ? found : generatedOutputs(kind, id, state);
       state = { ...state, ...usual, ...outputs(mocked) };
-      if (kind !== undefined && !isRead) service.add(kind, id, state);
+      if (kind !== undefined && !isRead) objects.set(`${kind.name} ${id}`, state);
     }
     return { id, state: withMarks(kind, state, secretArgs, args) };
   };
@@ -161,24 +164,6 @@ async function resolvedExports<Exports>(
     exports: Object.fromEntries(values) as pulumi.Unwrap<Exports>,
     secretExports: secret.flat().sort(),
   };
-}
-
-/** The objects that `get` finds: those of the options, and those that the program has declared. */
-class MockedService {
-  private readonly objects = new Map<string, Properties>();
-
-  constructor(instances: readonly GetInstancesInstance[], projects: readonly GetProjectsProject[]) {
-    for (const one of instances) this.add(instanceKind, one.id, { ...one });
-    for (const one of projects) this.add(projectKind, one.id, { ...one });
-  }
-
-  add({ name }: Kind, id: string, object: Properties): void {
-    this.objects.set(`${name} ${id}`, object);
-  }
-
-  find({ name }: Kind, id: string): Properties | undefined {
-    return this.objects.get(`${name} ${id}`);
-  }
 }
 
 const STACK = "pulumi:pulumi:Stack";
