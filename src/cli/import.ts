@@ -57,18 +57,15 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const session = sessions.open();
   try {
     const { project, instances } = await listProject(session, options.project);
-    const projects = options.withProject
-      ? await declareAll(listingContext(projectKind, session), [project], stack)
-      : { declared: [], omitted: [] };
-    const contents = await declareAll(
-      listingContext(instanceKind, session),
-      instances,
-      stack,
-      options.project,
-    );
+    const context = listingContext(instanceKind, session);
+    const projects = options.withProject ? [project] : [];
+    const parts = [
+      await declareAll(listingContext(projectKind, session), projects, stack),
+      await declareAll(context, instances, stack, options.project),
+    ];
     const all: Declarations = {
-      declared: [...projects.declared, ...contents.declared],
-      omitted: [...projects.omitted, ...contents.omitted],
+      declared: parts.flatMap(({ declared }) => declared),
+      omitted: parts.flatMap(({ omitted }) => omitted),
     };
     if (all.declared.length > 0) {
       const texts = { document: importDocument(all.declared, provider), program: programText(all, provider) };

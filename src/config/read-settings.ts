@@ -1,5 +1,4 @@
 import * as v from "valibot";
-
 import { CloudInfraError } from "../diagnostics/error";
 import { parseDuration } from "../polling/clock";
 import {
@@ -28,7 +27,6 @@ export interface Settings {
   readonly caFile: string | undefined;
 }
 
-/** The source of the token. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;
 
 export interface PlainTokenSetting {
@@ -136,7 +134,6 @@ function command(name: SettingName, example = "…"): string {
   return `pulumi config set${flag} cloudinfra:${name}${isSecret ? "" : ` ${example}`}`;
 }
 
-/** Returns the hint that says how to set a setting that is missing. */
 function hintToSet(name: SettingName, provider: string | undefined, example?: string): string {
   return provider === undefined
     ? `Run \`${command(name, example)}\`, or set the variable ${variableName(name)}.`

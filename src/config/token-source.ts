@@ -162,13 +162,8 @@ interface Ended {
   readonly failure: string | undefined;
 }
 
-interface Running {
-  readonly ended: Promise<Ended>;
-  /** Kills the command and the processes that it has started, unless it has ended. */
-  stop(): void;
-}
-
-function start(command: string): Running {
+/** Starts a command. `stop` kills it and the processes that it has started, unless it has ended. */
+function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
   // In its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {

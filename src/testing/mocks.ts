@@ -7,6 +7,7 @@ import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from ".
 import { check } from "../provider/check";
 import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
+import { namesOfSecrets } from "../resources/hidden-inputs";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
 import { currentRun, resolved } from "../resources/sdk";
@@ -100,7 +101,8 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    const given = asProviderInputs(inputs);
+    // As Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is.
+    const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
     );
@@ -140,8 +142,10 @@ export async function mocks<Exports extends object>(
   await pulumi.runtime.disconnect(); // waits until everything is declared
   if (failures.length > 0) throw new Error(failures.join("\n"));
   resources.sort((one, other) => one.name.localeCompare(other.name));
+  const values = exported.map(async ([name, value]) => [name, await resolved(value)]);
   return {
-    ...(await resolvedExports<Exports>(exported)),
+    exports: Object.fromEntries(await Promise.all(values)) as pulumi.Unwrap<Exports>,
+    secretExports: ((await namesOfSecrets(Object.fromEntries(exported))) ?? []).sort(),
     resources,
     resource(name) {
       const [found, ...others] = resources.filter((one) => one.name === name);
@@ -149,20 +153,6 @@ export async function mocks<Exports extends object>(
       const names = resources.map((one) => one.name).join(", ");
       throw new Error(`${found ? "more than one resource" : "no resource"} has the name "${name}": ${names}`);
     },
-  };
-}
-
-async function resolvedExports<Exports>(
-  exported: readonly (readonly [string, unknown])[],
-): Promise<Pick<MockedProgram<Exports>, "exports" | "secretExports">> {
-  const outputs = exported.map(([name, value]) => ({ name, output: pulumi.output(value) }));
-  const values = await Promise.all(outputs.map(async ({ name, output }) => [name, await resolved(output)]));
-  const secret = await Promise.all(
-    outputs.map(async ({ name, output }) => ((await pulumi.isSecret(output)) ? [name] : [])),
-  );
-  return {
-    exports: Object.fromEntries(values) as pulumi.Unwrap<Exports>,
-    secretExports: secret.flat().sort(),
   };
 }
 
@@ -185,14 +175,7 @@ function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: bo
   return { inputs: toBag(checkedInputs), failures };
 }
 
-/**
- * Returns the inputs as Pulumi's host passes them to the provider: without secret marks, and with the engine's placeholders for unknown
- * values. The SDK marks a whole argument as secret if a part of it is.
- */
-function asProviderInputs(inputs: Properties): Properties {
-  return mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
-}
-
+/** Replaces unknown values by the engine's placeholder. */
 function withPlaceholders(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
   if (Array.isArray(value)) return value.map(withPlaceholders);
