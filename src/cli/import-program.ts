@@ -188,15 +188,13 @@ export function programText(
   const project = declared.find(({ type }) => type === "Project");
   const variable = provider?.name === undefined ? undefined : variableFor(provider.name);
   const options = variable === undefined ? "{ protect: true }" : `{ protect: true, provider: ${variable} }`;
-  const statements = declared.map((one) => statement(one, project, options));
-  const hints = variable
-    ? [comment(`${variable} is your program's provider ${literal(provider?.name)}.`)]
-    : [];
-  const comments =
-    omitted.length === 0 ? [] : [omitted.map((one) => comment(describeOmission(one))).join("\n")];
-  return [`import { ${types.join(", ")} } from "pulumi-cloudinfra";`, ...hints, ...statements, ...comments]
-    .join("\n\n")
-    .concat("\n");
+  const paragraphs = [
+    `import { ${types.join(", ")} } from "pulumi-cloudinfra";`,
+    variable && comment(`${variable} is your program's provider ${literal(provider?.name)}.`),
+    ...declared.map((one) => statement(one, project, options)),
+    omitted.map((one) => comment(describeOmission(one))).join("\n"),
+  ];
+  return `${paragraphs.filter(Boolean).join("\n\n")}\n`;
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;

@@ -38,10 +38,7 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
  * The purpose of a creation, which has at most one entry. The creation either replaces the resource with a key, or creates a resource that
  * doesn't exist yet. Only its URN within one stack identifies such a resource (I2).
  */
-export interface EntryIdentity extends Pick<Entry, "urn" | "backend" | "endpoint"> {
-  readonly organization?: string | undefined;
-  readonly replaces?: string | undefined;
-}
+export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
 /** Returns the name of the file that holds the entry for a purpose. */
 export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
