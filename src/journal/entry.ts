@@ -113,11 +113,12 @@ function parseFirstLine(fields: Fields): Entry | undefined {
 function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
   const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
   const isNamed = typeof operationId === "string" && typeof url === "string";
+  const more = texts(imported);
   return {
     ...entry,
     ...(isNamed && { operation: { id: operationId, url } }),
     ...(typeof id === "string" && { id }),
-    ...(Array.isArray(imported) && { imported: [...(entry.imported ?? []), ...(texts(imported) ?? [])] }),
+    ...(more && { imported: [...(entry.imported ?? []), ...more] }),
   };
 }
 

@@ -78,7 +78,7 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
     const { current }: { current?: unknown } = Object(JSON.parse(credentials));
-    return typeof current === "string" && current !== "" ? current : undefined;
+    return textOf(current);
   } catch {
     return undefined; // the CLI reports a file that can't be read
   }
@@ -122,8 +122,9 @@ export function projectFileFor(folder: string): string | undefined {
 export function readProjectFile(file: string): Partial<Record<"main" | "backendUrl", string | undefined>> {
   try {
     const [content] = loadAll(readFileSync(file, "utf8")); // the CLI ignores further documents, too
-    const { main, backend } = fieldsOf(content);
-    return { main: textOf(main), backendUrl: textOf(fieldsOf(backend).url) };
+    const { main, backend }: { main?: unknown; backend?: unknown } = Object(content);
+    const { url }: { url?: unknown } = Object(backend);
+    return { main: textOf(main), backendUrl: textOf(url) };
   } catch (error) {
     const why =
       error instanceof YAMLException
@@ -134,9 +135,6 @@ export function readProjectFile(file: string): Partial<Record<"main" | "backendU
     });
   }
 }
-
-const fieldsOf = (value: unknown): Partial<Record<"main" | "backend" | "url", unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {};
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
