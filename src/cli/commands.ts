@@ -6,7 +6,7 @@ import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../em
 import { isLoopback } from "../emulator/server";
 import type { Target } from "./pulumi";
 
-// This module is loaded for every help page. must not load what only running a command needs.
+// This module is loaded for every help page. It must not load what only running a command needs.
 
 type Faults = NonNullable<StartOptions["faults"]>;
 type Behaviour = NonNullable<StartOptions["behaviour"]>;
@@ -24,32 +24,24 @@ export interface EmulatorOptions {
 }
 
 export interface ImportOptions extends Target {
-  /** The id of the project whose instances are imported. */
   readonly project: string;
-  /** Whether to import the project, too. */
   readonly withProject?: boolean;
-  /** The name of an explicit provider. @default the default provider */
   readonly provider?: string;
-  /** The file to write the program to. */
   readonly program: string;
-  /** The file to write the input of `pulumi import` to. */
   readonly document: string;
-  /** Whether to overwrite existing files. */
   readonly force?: boolean;
   readonly json?: boolean;
 }
 
 export interface RecoverOptions extends Target {
-  /** The file to read the stack's export from; `-` for standard input. @default Pulumi's CLI */
   readonly file?: string;
   readonly endpoint?: string;
   readonly dryRun?: boolean;
-  /** The URN of the creation to give up. */
   readonly forget?: string;
   readonly json?: boolean;
 }
 
-/** What the commands do. */
+/** What the commands do. The help of each command describes its options. */
 export interface Actions {
   emulator(options: EmulatorOptions): Promise<void>;
   import(options: ImportOptions): Promise<void>;

@@ -7,9 +7,7 @@ import { quoteForShell } from "./pulumi";
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
   const { port, host, token, operationTime, fault: faults = [], behaviour, verbose, json } = options;
-  const stop = new AbortController();
-  const stopped = once(stop.signal, "abort");
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const printRequest = (request: LoggedRequest): void =>
     console.log(json ? jsonLine(request) : requestLine(request));
   let emulator: Emulator;

@@ -4,7 +4,6 @@ import type { ApiObject } from "../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
 import { hasFingerprint, referencedValue } from "../model/changes";
 import { type Field, isMap, type Kind, type WireFields } from "../model/kinds";
-
 import { initialOutputs } from "../model/outputs";
 import { type Properties, toBag } from "../model/state";
 import type { Context } from "../provider/context";
@@ -157,7 +156,7 @@ function labelFault(kind: Kind, name: string, key: string, label: unknown): stri
 /** Converts a value to the type of its field, if possible. Returns undefined for an empty value. */
 function convert(type: Field["type"], value: unknown): unknown {
   if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;
-  if (type === "text") return isBlank(value) ? undefined : asString(value);
+  if (type === "text") return typeof value === "string" && value.trim() === "" ? undefined : asString(value);
   if (Array.isArray(value)) return value.map((key: unknown) => (typeof key === "string" ? key.trim() : key));
   if (type === "keys" || !isMap(value)) return value;
   const labels = Object.entries(value).filter(([, label]) => label !== null);
@@ -171,8 +170,6 @@ function findAddress(value: unknown, path: readonly string[] = []): string | und
   const found = Object.entries(value).map(([key, inner]) => findAddress(inner, [...path, key]));
   return found.find((address) => address !== undefined);
 }
-
-const isBlank = (value: unknown): boolean => typeof value === "string" && value.trim() === "";
 
 const asString = (value: unknown): unknown =>
   typeof value === "number" || typeof value === "boolean" ? String(value) : value;
@@ -191,22 +188,20 @@ export function programText(
   const project = declared.find(({ type }) => type === "Project");
   const variable = provider?.name === undefined ? undefined : variableFor(provider.name);
   const options = variable === undefined ? "{ protect: true }" : `{ protect: true, provider: ${variable} }`;
-  const statements = declared.map((one) => statement(one, project, options));
-  const hints = variable
-    ? [comment(`${variable} is your program's provider ${literal(provider?.name)}.`)]
-    : [];
-  const comments =
-    omitted.length === 0 ? [] : [omitted.map((one) => comment(describeOmission(one))).join("\n")];
-  return [`import { ${types.join(", ")} } from "pulumi-cloudinfra";`, ...hints, ...statements, ...comments]
-    .join("\n\n")
-    .concat("\n");
+  const paragraphs = [
+    `import { ${types.join(", ")} } from "pulumi-cloudinfra";`,
+    variable && comment(`${variable} is your program's provider ${literal(provider?.name)}.`),
+    ...declared.map((one) => statement(one, project, options)),
+    omitted.map((one) => comment(describeOmission(one))).join("\n"),
+  ];
+  return `${paragraphs.filter(Boolean).join("\n\n")}\n`;
 }
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
 /** Returns a likely name for the variable that holds the provider. */
 function variableFor(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) && !["project", "Project", "Instance"].includes(name)
-    ? name
-    : "provider";
+  return IDENTIFIER.test(name) && !["project", "Project", "Instance"].includes(name) ? name : "provider";
 }
 
 function statement(
@@ -231,11 +226,10 @@ function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));
   const entries: [string, unknown][] = Object.entries(value);
-  return `{ ${entries.map(([key, one]) => `${bare(key)}: ${literal(one)}`).join(", ")} }`;
-}
-
-function bare(key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : literal(key);
+  const members = entries.map(
+    ([key, one]) => `${IDENTIFIER.test(key) ? key : literal(key)}: ${literal(one)}`,
+  );
+  return `{ ${members.join(", ")} }`;
 }
 
 function comment(text: string): string {

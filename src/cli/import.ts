@@ -57,22 +57,19 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const session = sessions.open();
   try {
     const { project, instances } = await listProject(session, options.project);
-    const projects = options.withProject
-      ? await declareAll(listingContext(projectKind, session), [project], stack)
-      : { declared: [], omitted: [] };
-    const contents = await declareAll(
-      listingContext(instanceKind, session),
-      instances,
-      stack,
-      options.project,
-    );
+    const context = listingContext(instanceKind, session);
+    const projects = options.withProject ? [project] : [];
+    const parts = [
+      await declareAll(listingContext(projectKind, session), projects, stack),
+      await declareAll(context, instances, stack, options.project),
+    ];
     const all: Declarations = {
-      declared: [...projects.declared, ...contents.declared],
-      omitted: [...projects.omitted, ...contents.omitted],
+      declared: parts.flatMap(({ declared }) => declared),
+      omitted: parts.flatMap(({ omitted }) => omitted),
     };
     if (all.declared.length > 0) {
-      const texts = { document: importDocument(all.declared, provider), program: programText(all, provider) };
-      await writeFiles(files, texts, options);
+      await writeText(files.document, importDocument(all.declared, provider), options);
+      await writeText(files.program, programText(all, provider), options);
     }
     report(all, files, options);
   } finally {
@@ -157,38 +154,33 @@ Next steps:
   3. Run \`pulumi preview\`. It should show no changes.`);
 }
 
-const FILES = ["document", "program"] as const;
-type Files = Readonly<Record<(typeof FILES)[number], string>>;
+type Files = Readonly<Record<"document" | "program", string>>;
 
 /**
  * Resolves the paths of the files to write.
  *
  * @throws CloudInfraError `input_invalid` if a file exists and `--force` isn't given, or if the folder of one doesn't exist
  */
-function filesToWrite(options: ImportOptions): Files {
-  const files = {
-    document: path.resolve(options.cwd, options.document),
-    program: path.resolve(options.cwd, options.program),
-  };
-  for (const name of FILES) {
-    if (!options.force && existsSync(files[name])) throw fileExists(files[name]);
+function filesToWrite({ cwd, document, program, force }: ImportOptions): Files {
+  const files = { document: path.resolve(cwd, document), program: path.resolve(cwd, program) };
+  for (const file of Object.values(files)) {
+    if (!force && existsSync(file)) throw fileExists(file);
     try {
-      accessSync(path.dirname(files[name]));
+      accessSync(path.dirname(file));
     } catch (cause) {
-      throw notWritable(files[name], cause);
+      throw notWritable(file, cause);
     }
   }
   return files;
 }
 
 /** @throws CloudInfraError `input_invalid` */
-async function writeFiles(files: Files, texts: Files, { force }: ImportOptions): Promise<void> {
-  for (const name of FILES) {
-    const file = files[name];
-    await writeFile(file, texts[name], { flag: force ? "w" : "wx" }).catch((cause: unknown) => {
-      if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw fileExists(file);
-      throw notWritable(file, cause);
-    });
+async function writeText(file: string, text: string, { force }: ImportOptions): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: force ? "w" : "wx" });
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw fileExists(file);
+    throw notWritable(file, cause);
   }
 }
 

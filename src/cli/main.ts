@@ -5,22 +5,21 @@ import { CommanderError } from "commander";
 import { nodeProblem } from "../node-version";
 import { commandLine } from "./commands";
 
-/** Runs the command line, and returns the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
-async function main(args: readonly string[]): Promise<number> {
-  let exitCode = 0;
+/** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
+async function main(args: readonly string[]): Promise<void> {
   // Each command is loaded only when it runs, so that help and usage errors are fast.
   const program = commandLine(packageVersion(), {
     emulator: async (options) => {
       const { runEmulator } = await import("./emulator.js");
-      exitCode = await runEmulator(options);
+      process.exitCode = await runEmulator(options);
     },
     import: async (options) => {
       const { importInstances } = await import("./import.js");
-      exitCode = await importInstances(options);
+      process.exitCode = await importInstances(options);
     },
     recover: async (options) => {
       const { recover } = await import("./recover.js");
-      exitCode = await recover(options);
+      process.exitCode = await recover(options);
     },
   });
   program.hook("preAction", () => {
@@ -31,10 +30,9 @@ async function main(args: readonly string[]): Promise<number> {
   });
   try {
     await program.parseAsync(args, { from: "user" });
-    return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // already printed
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 ? 0 : 2; // already printed
   }
 }
 
@@ -44,14 +42,9 @@ function packageVersion(): string {
   return String(version);
 }
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    // Print only the stack: other properties of an HTTP error can hold parts of a reply.
-    const trace = error instanceof Error ? error.stack : String(error);
-    console.error(`This is a bug in pulumi-cloudinfra. Report it with this stack trace:\n${trace}`);
-    process.exitCode = 1;
-  },
-);
+main(process.argv.slice(2)).catch((error: unknown) => {
+  // Print only the stack: other properties of an HTTP error can hold parts of a reply.
+  const trace = error instanceof Error ? error.stack : String(error);
+  console.error(`This is a bug in pulumi-cloudinfra. Report it with this stack trace:\n${trace}`);
+  process.exitCode = 1;
+});

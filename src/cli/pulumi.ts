@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -54,14 +55,14 @@ export async function pulumiOutput(
     killSignal: "SIGKILL",
   });
   const name = `\`pulumi ${command.join(" ")}\``;
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => resolve(code ?? signal));
-  });
   try {
-    const [output, errors, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-    if (end === 0) return output;
-    throw failed(name, errors, end);
+    const [output, errors] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"), // rejects if the child emits an error
+    ]);
+    if (child.exitCode === 0) return output;
+    throw failed(name, errors, child.exitCode ?? child.signalCode);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT") {

@@ -26,15 +26,11 @@ export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name
   return `${kind} "${name}"`;
 }
 
-export interface PendingCreations {
-  /** The creations that need a journal entry, the latest first. */
-  readonly interrupted: readonly InterruptedCreation[];
-  /** The number of creations that need no entry, because the state holds their key or because they adopt an object. */
-  readonly settled: number;
-}
-
-/** Finds the pending creations of projects and instances. The engine saves their keys and arguments before it calls `create`. */
-export function pendingCreations(deployment: Deployment): PendingCreations {
+/**
+ * Finds the pending creations that need a journal entry, the latest first. The others adopt an object, or the state holds their key. The engine
+ * saves keys and arguments before it calls `create`.
+ */
+export function interruptedCreations(deployment: Deployment): InterruptedCreation[] {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
   const all = deployment.pendingCreations.map((creation) => {
     const replaced = replacedBy(creation, deployment);
@@ -49,7 +45,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
     const isInState = resumed === undefined && keysInState.has(creation.inputs.key ?? "");
     return !isInState && !adopts(creation, replaced);
   });
-  const interrupted = unsettled.map(({ creation, replaced, resumed }) => {
+  return unsettled.map(({ creation, replaced, resumed }) => {
     const urn = urnForNextUp(creation);
     return {
       ...{ kind: creation.kind.name, name: nameIn(creation.urn), urn, provider: creation.provider },
@@ -63,7 +59,6 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
       }),
     };
   });
-  return { interrupted, settled: distinct.length - unsettled.length };
 }
 
 /** Returns the titles of the creations that the next `up` resumes. The service may already show their objects. */
@@ -73,7 +68,7 @@ export function unfinishedCreations(deployment: Deployment): string[] {
       ? []
       : [titleOf({ kind: kind.name, name: nameIn(urn) })],
   );
-  return [...new Set([...placeholders, ...pendingCreations(deployment).interrupted.map(titleOf)])];
+  return [...new Set([...placeholders, ...interruptedCreations(deployment).map(titleOf)])];
 }
 
 /** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may have added one. */
@@ -132,13 +127,13 @@ const UNKNOWN_TIME = 0;
 
 /** Composes a journal entry. Its time is that of the key, because the state holds only the time of the last command. */
 function newEntry(
-  { kind, inputs, args }: PendingCreation,
+  { kind, inputs }: PendingCreation,
   urn: string,
   more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
     Partial<Pick<NewEntry, "key" | "at">>,
 ): NewEntry | undefined {
   const { key, keyAt: at = UNKNOWN_TIME, secrets, isAutonamed } = inputs;
-  if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
+  if (key === undefined || !validate(key) || !v.is(kind.arguments, inputs.given)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
 }

@@ -132,14 +132,7 @@ export function organizationOf(
   return others.length === 0 ? only : undefined;
 }
 
-/**
- * What happened to the journal entry of a creation:
- * - `written`, or `would-write` in a dry run;
- * - `present`: there already is one, which may hold more than the state does, and stays as it is;
- * - `waiting`: another creation of the resource has one, and the next `up` resumes that first;
- * - `not-resumable`: the state doesn't hold enough to write one;
- * - `not-written`: the journal can't be used.
- */
+/** What happened to the journal entry of a creation. If it was present, it stays: it may hold more than the state does. */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
 export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {

@@ -4,7 +4,7 @@ import { formatError } from "../diagnostics/format";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
-import { pendingCreations, titleOf } from "./recover-creations";
+import { interruptedCreations, titleOf } from "./recover-creations";
 import {
   type EntryStatus,
   findStrayEntries,
@@ -43,15 +43,14 @@ async function writeMissingEntries(
   deployment: Deployment,
   options: RecoverOptions,
 ): Promise<number> {
-  const { interrupted, settled } = pendingCreations(deployment);
-  const byJournal = Map.groupBy(interrupted, journals.journalOf);
+  const byJournal = Map.groupBy(interruptedCreations(deployment), journals.journalOf);
   const creations: RecoveredCreation[] = [];
   const strayEntries: StrayEntry[] = [];
   for (const journal of journals.all) {
     creations.push(...(await writeEntries(journal, byJournal.get(journal) ?? [], options)));
     strayEntries.push(...(await findStrayEntries(journal, deployment)));
   }
-  const clearCommand = interrupted.length + settled > 0 ? clearCommandFor(deployment, options) : null;
+  const clearCommand = deployment.pendingCreations.length > 0 ? clearCommandFor(deployment, options) : null;
   if (options.json) {
     console.log(
       JSON.stringify({ dryRun: options.dryRun ?? false, creations, strayEntries, clearCommand }, null, 2),
@@ -107,7 +106,7 @@ async function forget(
   const forgotten = await forgetCreation(journals, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
-  const isPending = pendingCreations(deployment).interrupted.some((creation) => creation.urn === urn);
+  const isPending = interruptedCreations(deployment).some((creation) => creation.urn === urn);
   if (entries + abandoned === 0 && !isPending) {
     const isNamed = organizationOf(deployment, options) !== undefined;
     throw new CloudInfraError("not_found", `no creation to forget for ${urn}`, {

@@ -43,10 +43,8 @@ export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
 
 export interface PendingCreation extends Resource {
   readonly kind: Kind;
-  /** The checked arguments and the hidden inputs. */
-  readonly inputs: Desired;
-  /** The arguments as the export has them, which may be malformed. */
-  readonly args: Declared["given"];
+  /** The checked arguments and the hidden inputs. `given` has the arguments as the export has them, which may be malformed. */
+  readonly inputs: Declared;
 }
 
 export interface StackProvider {
@@ -88,16 +86,16 @@ const resource = v.object({
 
 type ExportedResource = v.InferOutput<typeof resource>;
 
+/** Pulumi writes version 4 if the stack uses a newer feature, such as taint. This package reads the same properties in both. */
+const VERSIONS = [3, 4];
+
 const exported = v.object({
-  version: v.number(),
+  version: v.picklist(VERSIONS),
   deployment: v.object({
     resources: v.nullish(v.array(resource), []),
     pending_operations: v.nullish(v.array(v.object({ type: v.string(), resource })), []),
   }),
 });
-
-/** Pulumi writes version 4 if the stack uses a newer feature, such as taint. This package reads the same properties in both. */
-const VERSIONS: readonly unknown[] = [3, 4];
 
 const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
 
@@ -107,18 +105,16 @@ const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
  * @throws CloudInfraError `input_invalid`, without any part of the export, because it holds secrets
  */
 export function parseExport(text: string): Deployment {
-  const json = parseJson(text);
-  const { success, output } = v.safeParse(v.object({ version: v.unknown() }), json);
-  if (success && typeof output.version === "number" && !VERSIONS.includes(output.version)) {
-    throw new CloudInfraError(
-      "input_invalid",
-      `the export has version ${output.version}, but this package reads versions ${VERSIONS.join(" and ")}`,
-      { hint: "Update pulumi-cloudinfra, or export the stack with another version of Pulumi." },
-    );
-  }
-  const parsed = v.safeParse(exported, json);
+  const parsed = v.safeParse(exported, parseJson(text));
   if (!parsed.success) {
-    const where = v.getDotPath(parsed.issues[0]);
+    const [issue] = parsed.issues;
+    const where = v.getDotPath(issue);
+    if (where === "version" && typeof issue.input === "number")
+      throw new CloudInfraError(
+        "input_invalid",
+        `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`,
+        { hint: "Update pulumi-cloudinfra, or export the stack with another version of Pulumi." },
+      );
     throw new CloudInfraError(
       "input_invalid",
       `this is not the export of a stack${where === null ? "" : `: invalid value at ${where}`}`,
@@ -131,8 +127,7 @@ export function parseExport(text: string): Deployment {
     pendingCreations: pending.flatMap(({ type, resource }) => {
       const kind = type === "creating" ? kinds.get(resource.type) : undefined;
       if (kind === undefined) return [];
-      const inputs = parseDeclared(plaintextOf(resource.inputs));
-      return [{ ...typed(resource), kind, inputs, args: inputs.given }];
+      return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
     providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
@@ -155,19 +150,10 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 
 function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {
   const kind = kinds.get(resource.type);
-  if (kind === undefined)
-    return {
-      ...resource,
-      kind,
-      inputs: parseDesired({}),
-      unfinished: undefined,
-      keys: [],
-      endpoint: undefined,
-    };
   // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
-  const hiddenInputs = Object.entries(inputs).filter(([name]) => name.startsWith("__"));
+  const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
-  const { __key, __endpoint, __pending } = outputs;
+  const { __key, __endpoint, __pending }: Properties = kind ? outputs : {};
   const { key, endpoint, pending: unfinished } = parseRecorded(plaintextOf({ __key, __endpoint, __pending }));
   const keys = [hidden.key, key, unfinished?.key].filter((one) => one !== undefined);
   return { ...resource, kind, inputs: hidden, unfinished, keys, endpoint };

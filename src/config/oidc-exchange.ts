@@ -124,9 +124,6 @@ async function discover(
   );
 }
 
-const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
-const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
-
 const issuedToken = v.object({
   access_token: v.string(),
   token_type: v.pipe(v.string(), v.regex(/^bearer$/i)),
@@ -141,7 +138,8 @@ async function requestToken(
 ): Promise<IssuedToken> {
   const { clientId, clientSecret, audience, scope, subjectTokenType } = setting;
   const form = new URLSearchParams({
-    ...{ grant_type: GRANT, requested_token_type: ACCESS_TOKEN },
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
     ...{ subject_token: subject, subject_token_type: subjectTokenType },
     ...(audience !== undefined && { audience }),
     ...(scope !== undefined && { scope }),

@@ -117,15 +117,10 @@ function parseReply<T>(
   schema: v.GenericSchema<unknown, T>,
   unusable: (why: string) => CloudInfraError,
 ): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw unusable("is not JSON");
-  }
-  const parsed = v.safeParse(schema, value);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
+  if (issue.type === "parse_json") throw unusable("is not JSON");
   const field = v.getDotPath(issue);
   throw unusable(field === null ? "is not a JSON object" : `has no valid "${field}"`);
 }

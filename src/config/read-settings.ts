@@ -1,5 +1,4 @@
 import * as v from "valibot";
-
 import { CloudInfraError } from "../diagnostics/error";
 import { parseDuration } from "../polling/clock";
 import {
@@ -28,7 +27,6 @@ export interface Settings {
   readonly caFile: string | undefined;
 }
 
-/** The source of the token. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;
 
 export interface PlainTokenSetting {
@@ -136,7 +134,6 @@ function command(name: SettingName, example = "…"): string {
   return `pulumi config set${flag} cloudinfra:${name}${isSecret ? "" : ` ${example}`}`;
 }
 
-/** Returns the hint that says how to set a setting that is missing. */
 function hintToSet(name: SettingName, provider: string | undefined, example?: string): string {
   return provider === undefined
     ? `Run \`${command(name, example)}\`, or set the variable ${variableName(name)}.`
@@ -148,12 +145,11 @@ function argumentHint(name: SettingName, provider: string): string {
 }
 
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
-  const { example }: Setting = settings[name];
   const prefix = provider === undefined ? "cloudinfra:" : "";
   const others = SOURCES.slice(1).map((source) => prefix + source);
   const or = ` You can set ${others.slice(0, -1).join(", ")} or ${others.at(-1)} instead.`;
   throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is needed`, {
-    hint: hintToSet(name, provider, example) + (name === "token" ? or : ""),
+    hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
   });
 }
 
@@ -163,22 +159,31 @@ function notSet(name: SettingName, provider: string | undefined): string {
     : `the provider "${provider}" has no \`${name}\``;
 }
 
-interface Values {
-  readonly string: string;
-  readonly number: number;
-  readonly boolean: boolean;
-  /** In milliseconds. */
-  readonly duration: number;
-  readonly list: readonly string[];
-}
+/** How to parse each type, and what to call it in an error. */
+const types = {
+  string: { parse: (text: string) => text, what: "a string" },
+  number: {
+    parse: (text: string) => (Number.isFinite(Number(text)) && Number(text) > 0 ? Number(text) : undefined),
+    what: "a number above zero",
+  },
+  boolean: {
+    parse: (text: string) => (text === "true" ? true : text === "false" ? false : undefined),
+    what: "true or false",
+  },
+  duration: { parse: parseDuration, what: 'a duration such as "90s", "30m" or "1h30m"' },
+  list: { parse: parseList, what: "a list of strings" },
+} as const satisfies Record<Setting["type"], unknown>;
+
+/** A parsed value. Durations are in milliseconds. */
+type Parsed<Type extends Setting["type"]> = NonNullable<ReturnType<(typeof types)[Type]["parse"]>>;
 
 type Value<Name extends SettingName> =
-  | Values[(typeof settings)[Name]["type"]]
+  | Parsed<(typeof settings)[Name]["type"]>
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
 /** Parses a setting, or its default. */
 function read<Name extends SettingName>(name: Name, look: Lookup): Value<Name>;
-function read(name: SettingName, look: Lookup): Values[keyof Values] | undefined {
+function read(name: SettingName, look: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];
   const setting = look(name);
   const value = setting?.value ?? text;
@@ -188,26 +193,6 @@ function read(name: SettingName, look: Lookup): Values[keyof Values] | undefined
   if (parsed !== undefined || setting === undefined) return parsed;
   throw new CloudInfraError("config_invalid", `${setting.source} is not ${what}`, { hint: setting.hint });
 }
-
-/** How to parse each type, and what to call it in an error. */
-const types: {
-  readonly [Type in keyof Values]: {
-    readonly parse: (text: string) => Values[Type] | undefined;
-    readonly what: string;
-  };
-} = {
-  string: { parse: (text) => text, what: "a string" },
-  number: {
-    parse: (text) => (Number.isFinite(Number(text)) && Number(text) > 0 ? Number(text) : undefined),
-    what: "a number above zero",
-  },
-  boolean: {
-    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
-    what: "true or false",
-  },
-  duration: { parse: parseDuration, what: 'a duration such as "90s", "30m" or "1h30m"' },
-  list: { parse: parseList, what: "a list of strings" },
-};
 
 /** `pulumi config set --path` writes a list as JSON. */
 function parseList(text: string): readonly string[] | undefined {

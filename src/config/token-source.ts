@@ -112,7 +112,7 @@ const MIN_TOKEN_LENGTH = 8;
 async function tokenFromCommand(
   { value, source }: PlainTokenSetting,
   clock: Clock,
-  former: readonly string[] = [],
+  former: readonly string[],
 ): Promise<string> {
   const name = `the token command, set by ${source},`;
   const command = start(value);
@@ -162,13 +162,8 @@ interface Ended {
   readonly failure: string | undefined;
 }
 
-interface Running {
-  readonly ended: Promise<Ended>;
-  /** Kills the command and the processes that it has started, unless it has ended. */
-  stop(): void;
-}
-
-function start(command: string): Running {
+/** Starts a command. `stop` kills it and the processes that it has started, unless it has ended. */
+function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
   // In its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {

@@ -1,7 +1,6 @@
-import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { type Disk, fileNamesIn, readText, removeFile, systemDisk } from "./disk";
-import { parseEntry } from "./entry";
+import { type Disk, removeFile, systemDisk } from "./disk";
+import { type Entry, parseEntry, readEntries } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
 /** Entries of one folder to remove together: ids of objects by the key of their resource. */
@@ -44,14 +43,9 @@ export async function confirm(
 async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);
-  const isConfirmed = (text: string): boolean => {
-    const entry = parseEntry(text);
-    return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
-  };
-  const entries = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
-  const work = entries.map(async (name) => {
-    const file = path.join(folder, name);
-    if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
-  });
-  await Promise.all(work);
+  const isConfirmed = (entry: Entry | undefined): boolean =>
+    entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
+  const entries = await readEntries(disk, folder);
+  const confirmed = [...entries.keys()].filter((file) => isConfirmed(entries.get(file)));
+  await Promise.all(confirmed.map((file) => removeFile(disk, file, (text) => isConfirmed(parseEntry(text)))));
 }

@@ -83,13 +83,16 @@ export async function writeWholeFile(
 ): Promise<string | undefined> {
   const written = temporaryName(file);
   try {
-    await write(disk, written, text);
+    await withFile(openOrMakeFolder(disk, written, "wx"), async (handle) => {
+      await handle.writeFile(text);
+      await handle.sync();
+    });
     for (let tries = 1; ; tries += 1) {
       const other = await readText(disk, file);
       if (other !== undefined && !mayReplace(other)) return other;
       const replaces = other !== undefined || tries === MAX_ATTEMPTS;
       if (replaces) await disk.rename(written, file);
-      if (replaces || (await isLinked(disk, written, file))) break;
+      if (replaces || (await linkUnlessTaken(disk, written, file))) break;
     }
   } finally {
     await disk.unlink(written).catch(() => undefined); // an error before this one is more useful
@@ -98,8 +101,8 @@ export async function writeWholeFile(
   return undefined;
 }
 
-/** Links a file to another name. Returns false if a file with that name exists. */
-async function isLinked(disk: Disk, file: string, name: string): Promise<boolean> {
+/** Links or renames a file to another name. Returns false if a file with that name exists, which stays. */
+async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);
     return true;
@@ -108,13 +111,6 @@ async function isLinked(disk: Disk, file: string, name: string): Promise<boolean
     await disk.rename(file, name); // a file system without links
     return true;
   }
-}
-
-async function write(disk: Disk, file: string, text: string): Promise<void> {
-  await withFile(openOrMakeFolder(disk, file, "wx"), async (handle) => {
-    await handle.writeFile(text);
-    await handle.sync();
-  });
 }
 
 async function openOrMakeFolder(disk: Disk, file: string, flags: "wx" | "a"): Promise<FileHandle> {
@@ -189,17 +185,9 @@ export async function moveAside(
   const taken = await readText(disk, aside);
   if (taken === undefined) return undefined;
   if (isExpected(taken)) return aside;
-  await putBack(disk, aside, file);
+  await linkUnlessTaken(disk, aside, file);
+  await unlessMissing(disk.unlink(aside));
   return undefined;
-}
-
-async function putBack(disk: Disk, aside: string, file: string): Promise<void> {
-  try {
-    await disk.link(aside, file); // never replaces a newer file
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") return disk.rename(aside, file); // a file system without links
-  }
-  await disk.unlink(aside);
 }
 
 /** Timeout of disk operations in milliseconds. A network folder may never respond. */

@@ -32,25 +32,20 @@ export interface Entry {
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
   /** The operation, once the service has accepted the request. */
-  readonly operation?: NamedOperation;
+  readonly operation?: { readonly id: string; readonly url: string };
   /** Id of the object, once it has been reported to the engine. */
   readonly id?: string;
   /** Whether `recover` wrote the entry from a stack's state. */
-  readonly recovered?: boolean;
+  readonly recovered?: boolean | undefined;
   /**
    * Whether the object may be in use. `recover` can't tell whether the creation has been finished since, or whether the exported state is
    * another backend's.
    */
-  readonly isLate?: boolean;
+  readonly isLate?: boolean | undefined;
   /** Ids of objects that resources have imported since. If the creation made one of them, it belongs to that resource. */
   readonly imported?: readonly string[];
   /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
-  readonly isKept?: boolean;
-}
-
-interface NamedOperation {
-  readonly id: string;
-  readonly url: string;
+  readonly isKept?: boolean | undefined;
 }
 
 /** The fields that later lines of an entry's file add. */
@@ -72,7 +67,7 @@ export function laterLine({ operation, id, imported }: EntryUpdate): string {
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
   let entry = parseFirstLine(parseObject(first));
-  for (const line of later) entry &&= withUpdate(entry, parseLaterLine(parseObject(line)));
+  for (const line of later) entry &&= withUpdate(entry, parseObject(line));
   return entry;
 }
 
@@ -89,67 +84,42 @@ function parseObject(line: string): Fields {
   }
 }
 
+const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+const texts = (value: unknown) =>
+  Array.isArray(value) ? value.filter((one) => typeof one === "string") : undefined;
+const flag = (value: unknown) => value === true || undefined;
+
 function parseFirstLine(fields: Fields): Entry | undefined {
-  const {
-    urn,
-    organization,
-    backend,
-    endpoint,
-    provider,
-    key,
-    resource,
-    replaces,
-    projectKey,
-    body,
-    secrets,
-    isAutonamed,
-    at,
-    recovered,
-    isLate,
-    isKept,
-  } = fields;
+  const { urn, backend, endpoint, key, resource, body, at } = fields;
   if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
     return undefined;
   if (typeof key !== "string" || typeof resource !== "string") return undefined;
   if (typeof body !== "string" || typeof at !== "number") return undefined;
   return {
     ...{ urn, backend, endpoint, key, resource, body, at },
-    ...(typeof organization === "string" && { organization }),
-    ...(typeof provider === "string" && { provider }),
-    ...(typeof replaces === "string" && { replaces }),
-    ...(typeof projectKey === "string" && { projectKey }),
-    ...(Array.isArray(secrets) && { secrets: secrets.filter((name) => typeof name === "string") }),
-    ...(isAutonamed === true && { isAutonamed }),
-    ...(recovered === true && { recovered }),
-    ...(isLate === true && { isLate }),
-    ...(isKept === true && { isKept }),
+    organization: text(fields.organization),
+    provider: text(fields.provider),
+    replaces: text(fields.replaces),
+    projectKey: text(fields.projectKey),
+    secrets: texts(fields.secrets),
+    isAutonamed: flag(fields.isAutonamed),
+    recovered: flag(fields.recovered),
+    isLate: flag(fields.isLate),
+    isKept: flag(fields.isKept),
   };
 }
 
-function parseLaterLine({ operation, id, imported }: Fields): EntryUpdate {
-  const named =
-    typeof operation === "object" && operation !== null ? namedOperation({ ...operation }) : undefined;
-  return {
-    ...(named && { operation: named }),
-    ...(typeof id === "string" && { id }),
-    ...(Array.isArray(imported) && { imported: imported.filter((one) => typeof one === "string") }),
-  };
-}
-
-/** Imports add up, because several processes may record some. */
-function withUpdate(entry: Entry, { imported, ...known }: EntryUpdate): Entry {
+/** Adds what a later line says. Imports add up, because several processes may record some. */
+function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
+  const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
+  const isNamed = typeof operationId === "string" && typeof url === "string";
+  const more = texts(imported);
   return {
     ...entry,
-    ...known,
-    ...(imported && { imported: [...(entry.imported ?? []), ...imported] }),
+    ...(isNamed && { operation: { id: operationId, url } }),
+    ...(typeof id === "string" && { id }),
+    ...(more && { imported: [...(entry.imported ?? []), ...more] }),
   };
-}
-
-function namedOperation({
-  id,
-  url,
-}: Partial<Record<keyof NamedOperation, unknown>>): NamedOperation | undefined {
-  return typeof id === "string" && typeof url === "string" ? { id, url } : undefined;
 }
 
 /** Returns the id of an entry's object for messages. It is hidden if the name is secret, because some services use the name as the id. */
@@ -216,17 +186,19 @@ const KEPT_MS = {
   [GIVEN_UP_SUFFIX]: 30 * DAY_MS,
 } as const;
 
+/** Lists the files in a folder that are named like entries. */
+async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
+  const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
+  return names.map((name) => path.join(folder, name));
+}
+
 /** Reads the entries in a folder, by file. Skips damaged files, which may be another program's. */
-export async function readEntries(
-  disk: Disk,
-  folder: string,
-  ending = ".jsonl",
-): Promise<ReadonlyMap<string, Entry>> {
-  const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(ending));
-  const files = names.map((name) => path.join(folder, name));
-  const texts = await Promise.all(files.map((file) => readText(disk, file)));
-  const entries = texts.map((text) => parseEntry(text ?? ""));
-  return new Map(files.flatMap((file, index) => (entries[index] ? [[file, entries[index]] as const] : [])));
+export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
+  const read = (await entryFilesIn(disk, folder)).map(async (file) => {
+    const entry = parseEntry((await readText(disk, file)) ?? "");
+    return entry === undefined ? [] : [[file, entry] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
 }
 
 /** Finds entries by the key of their resource, which their file names don't contain. Each file is read once, because that key never changes. */
@@ -238,16 +210,15 @@ export class EntryIndex {
 
   /** Returns the files of the entries of a resource, in every stack and at every endpoint. */
   async of(folder: string, resource: string): Promise<string[]> {
-    const names = await fileNamesIn(this.disk, folder);
+    const entries = await entryFilesIn(this.disk, folder);
     if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
     this.isTidy = true;
-    const entries = names.filter((name) => name.endsWith(".jsonl")).map((name) => path.join(folder, name));
-    await Promise.all(entries.filter((file) => !this.resources.has(file)).map((file) => this.learn(file)));
+    const unread = entries.filter((file) => !this.resources.has(file));
+    const learned = unread.map(async (file) => {
+      const text = await readText(this.disk, file);
+      if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
+    });
+    await Promise.all(learned);
     return entries.filter((file) => this.resources.get(file) === resource);
-  }
-
-  private async learn(file: string): Promise<void> {
-    const text = await readText(this.disk, file);
-    if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
   }
 }

@@ -25,28 +25,15 @@ import {
   backendOf,
   type EntryIdentity,
   fileName,
-  isOfBackend,
   type JournalLocation,
   journalFolder,
   stackOf,
-  suffixOf,
 } from "./location";
 
 /** The fields of an entry that are known before the request is sent. */
-export type NewEntry = Pick<
+export type NewEntry = Omit<
   Entry,
-  | "urn"
-  | "provider"
-  | "key"
-  | "resource"
-  | "replaces"
-  | "projectKey"
-  | "body"
-  | "secrets"
-  | "isAutonamed"
-  | "at"
-  | "recovered"
-  | "isLate"
+  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "isKept"
 >;
 
 /** The purpose of a creation in this stack. */
@@ -121,7 +108,8 @@ export class Journal {
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
-    const isKept = savesOnlyAtTheEnd(this.options.env ?? process.env);
+    // Whether the engine saves resources only at the end of its run. This process has the engine's environment.
+    const isKept = /^(1|true)$/i.test((this.options.env ?? process.env).PULUMI_SKIP_CHECKPOINTS ?? "");
     const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
@@ -254,25 +242,21 @@ export class Journal {
 
   /** Lists the entries of this organization, backend and endpoint, the oldest first. */
   async list(): Promise<Entry[]> {
-    const entries = await this.listFiles(suffixOf(this.endpoint));
-    return entries.filter(({ endpoint }) => endpoint === this.endpoint);
+    return (await this.listEverywhere()).filter(({ endpoint }) => endpoint === this.endpoint);
   }
 
   /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
-  listEverywhere(): Promise<Entry[]> {
-    return this.listFiles();
-  }
-
-  private async listFiles(ending?: string): Promise<Entry[]> {
-    const files = await this.safely((folder) => readEntries(this.disk, folder, ending));
+  async listEverywhere(): Promise<Entry[]> {
+    const files = await this.safely((folder) => readEntries(this.disk, folder));
     // After a change of the endpoint, `recover` may have written an entry a second time.
     for (const [file, { key, endpoint }] of files ?? [])
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
-    const { organization, backend } = this.purposeOf({ urn: "" });
-    const home = { organization, backend, cwd: this.cwd };
-    return [...(files?.values() ?? [])]
-      .filter((entry) => isOfBackend(entry, home))
-      .sort((a, b) => a.at - b.at);
+    const own = this.purposeOf({ urn: "" });
+    // `recover` doesn't always have the organization, or the backend of an exported state.
+    const isOwn = ({ organization, backend, recovered }: Entry): boolean =>
+      (organization === own.organization || (recovered === true && organization === undefined)) &&
+      (backend === own.backend || (recovered === true && backend === this.cwd));
+    return [...(files?.values() ?? [])].filter(isOwn).sort((a, b) => a.at - b.at);
   }
 
   private purposeOf({ urn, replaces, endpoint = this.endpoint }: CreationPurpose): EntryIdentity {
@@ -340,11 +324,6 @@ export class Journal {
     this.warned.add(about);
     await this.options.warn(`cloudinfra: ${message}.`);
   }
-}
-
-/** Reports whether the engine saves resources only at the end of its run. The process has the engine's environment. */
-function savesOnlyAtTheEnd({ PULUMI_SKIP_CHECKPOINTS: skips = "" }: NodeJS.ProcessEnv): boolean {
-  return /^(1|true)$/i.test(skips);
 }
 
 function entryFor(purpose: EntryIdentity, text: string | undefined): Entry | undefined {

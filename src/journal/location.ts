@@ -38,37 +38,12 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
  * The purpose of a creation, which has at most one entry. The creation either replaces the resource with a key, or creates a resource that
  * doesn't exist yet. Only its URN within one stack identifies such a resource (I2).
  */
-export interface EntryIdentity extends Pick<Entry, "urn" | "backend" | "endpoint"> {
-  readonly organization?: string | undefined;
-  readonly replaces?: string | undefined;
-}
+export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
 /** Returns the name of the file that holds the entry for a purpose. */
 export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
-  return hash("sha256", text).slice(0, 24) + suffixOf(endpoint);
-}
-
-/** Returns the suffix of the names of an endpoint's entries. */
-export function suffixOf(endpoint: string): string {
-  return `-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
-}
-
-/** A stack as entries identify it, beside its name. */
-interface StackHome {
-  readonly organization: string | undefined;
-  readonly backend: string;
-  /** The program's folder. */
-  readonly cwd: string;
-}
-
-/**
- * Reports whether an entry belongs to an organization and a backend. `recover` doesn't always have the organization, or the backend of an
- * exported state.
- */
-export function isOfBackend({ organization, backend, recovered = false }: Entry, home: StackHome): boolean {
-  const isOfOrganization = organization === home.organization || (recovered && organization === undefined);
-  return isOfOrganization && (backend === home.backend || (recovered && backend === home.cwd));
+  return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
 /** Returns the stack's part of a URN: `urn:pulumi:STACK::PROJECT`. */
@@ -103,7 +78,7 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   try {
     const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
     const { current }: { current?: unknown } = Object(JSON.parse(credentials));
-    return typeof current === "string" && current !== "" ? current : undefined;
+    return textOf(current);
   } catch {
     return undefined; // the CLI reports a file that can't be read
   }
@@ -139,22 +114,17 @@ export function projectFileFor(folder: string): string | undefined {
   return found ?? (above === folder ? undefined : projectFileFor(above));
 }
 
-/** The fields of a project file that locate the program and the backend. */
-export interface ProjectFile {
-  readonly main?: string | undefined;
-  readonly backendUrl?: string | undefined;
-}
-
 /**
- * Reads a project file as YAML, which includes JSON.
+ * Reads the fields of a project file that locate the program and the backend. Parses it as YAML, which includes JSON.
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */
-export function readProjectFile(file: string): ProjectFile {
+export function readProjectFile(file: string): Partial<Record<"main" | "backendUrl", string | undefined>> {
   try {
     const [content] = loadAll(readFileSync(file, "utf8")); // the CLI ignores further documents, too
-    const { main, backend } = fieldsOf(content);
-    return { main: textOf(main), backendUrl: textOf(fieldsOf(backend).url) };
+    const { main, backend }: { main?: unknown; backend?: unknown } = Object(content);
+    const { url }: { url?: unknown } = Object(backend);
+    return { main: textOf(main), backendUrl: textOf(url) };
   } catch (error) {
     const why =
       error instanceof YAMLException
@@ -165,9 +135,6 @@ export function readProjectFile(file: string): ProjectFile {
     });
   }
 }
-
-const fieldsOf = (value: unknown): Partial<Record<"main" | "backend" | "url", unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {};
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;

@@ -24,18 +24,6 @@ export function isOfType(object: unknown, type: string): boolean {
   );
 }
 
-/** A resource during the SDK's constructor. */
-export interface Construction {
-  /** The options for the SDK's constructor, with which it calls this package after all transformations. */
-  readonly options: pulumi.CustomResourceOptions;
-  /** Returns the options after all transformations. */
-  finalOptions(): pulumi.CustomResourceOptions;
-  /** Returns the constructor's error with the stack trace of the program's own call. */
-  failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
-  /** Must be called when the constructor has ended, with or without an error. */
-  end(): void;
-}
-
 /**
  * Prepares the construction of a resource. Transformations may change arguments and options, so the outputs and the hidden inputs are added
  * after all transformations.
@@ -46,7 +34,7 @@ export function beginConstruction(
   resource: DynamicResource,
   name: string,
   options: pulumi.CustomResourceOptions,
-): Construction {
+) {
   requireProviderFromProgram(name);
   warnOfTokenInClear();
   watchForUnsettled();
@@ -58,32 +46,43 @@ export function beginConstruction(
     return completed(resource, name, { props, opts });
   };
   return {
+    /** The options for the SDK's constructor, with which it calls this package after all transformations. */
     options: {
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
+    /** Returns the options after all transformations. */
     finalOptions() {
       if (final !== undefined) return final;
       throw new Error(
         "cloudinfra: this version of @pulumi/pulumi is not supported, because it has not run the transformations",
       );
     },
-    failed: (error, type) => traces?.failed(error, type) ?? error,
+    /** Returns the constructor's error with the stack trace of the program's own call. */
+    failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
+      traces?.failed(error, type) ?? error,
+    /** Must be called when the constructor has ended, with or without an error. */
     end: () => traces?.end(),
   };
 }
 
 /** Records the resource once the engine has registered it, and removes its journal entry once the engine has saved it. */
-export function afterConstruction(resource: pulumi.CustomResource, construction: Construction): void {
+export function afterConstruction(
+  resource: pulumi.CustomResource,
+  construction: ReturnType<typeof beginConstruction>,
+): void {
   if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
   void recordRegistration(resource);
   confirmOnceSaved(resource);
 }
 
 /** Returns the properties and options with which the SDK registers the resource. */
-function completed(resource: DynamicResource, name: string, given: Given): Given {
-  const { props } = given;
-  const opts = withNamedArguments(resource, given.opts);
+function completed(resource: DynamicResource, name: string, { props, ...given }: Given): Given {
+  // With `*`, the engine would also keep the hidden inputs of an earlier run, such as a former URN.
+  const ignoreChanges = given.opts.ignoreChanges?.flatMap((path) =>
+    path === "*" || path === "[*]" ? resource.outputs : path,
+  );
+  const opts = { ...given.opts, ...(ignoreChanges && { ignoreChanges }) };
   const { import: imported, ...options } = opts; // the host can't import, so the id becomes an input
   if (imported !== undefined && !isManaged(opts)) {
     throw new Error(
@@ -100,15 +99,6 @@ function completed(resource: DynamicResource, name: string, given: Given): Given
     },
     opts: { ...options, additionalSecretOutputs: secrets },
   };
-}
-
-/** Replaces `*` in `ignoreChanges`, with which the engine would also keep the hidden inputs of an earlier run, such as a former URN. */
-function withNamedArguments(
-  { outputs }: DynamicResource,
-  { ignoreChanges, ...opts }: pulumi.CustomResourceOptions,
-): pulumi.CustomResourceOptions {
-  const named = ignoreChanges?.flatMap((path) => (path === "*" || path === "[*]" ? outputs : path));
-  return named === undefined ? opts : { ...opts, ignoreChanges: named };
 }
 
 /**

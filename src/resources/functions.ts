@@ -229,10 +229,7 @@ async function knownSettings(name: string, options: FunctionOptions): Promise<Se
   );
 }
 
-const stackSetting = (key: string): string | undefined => {
-  const [namespace = "", name = ""] = key.split(":");
-  return new pulumi.Config(namespace).get(name);
-};
+const stackSetting = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
 /** Runs a search. Marks its error as a `RunError`, which Pulumi prints without a stack trace. */
 async function found<T>(search: () => Promise<T[]>): Promise<T[]> {

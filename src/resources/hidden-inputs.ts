@@ -12,10 +12,6 @@ import {
   resolved,
 } from "./sdk";
 
-/** The code that the engine stores with a resource. It never changes, so old states work with new versions of this package. */
-const providerText = (name: "project" | "instance"): string =>
-  `exports.handler=()=>require("pulumi-cloudinfra/provider").${name}`;
-
 /** A resource after all transformations. */
 export interface Declared extends Given {
   /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
@@ -32,7 +28,8 @@ export interface Declared extends Given {
 export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
-    __provider: providerText(provider),
+    // The code that the engine stores with a resource. It never changes, so old states work with new versions of this package.
+    __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${provider}`,
     // As an output, the URN would make a resource wait for its parent, and therefore for its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),
@@ -184,18 +181,13 @@ function nameAndType(urn: string): { name: string; type: string } {
 }
 
 /**
- * How to generate the names of a type's resources: a pattern, or `false` if the program must set them. The provider replaces `${name}` and the
- * random parts of the pattern.
- */
-type Naming = string | false;
-
-/**
  * Reads the setting `pulumi:autonaming` for a type of resources, because Pulumi's host doesn't pass it on.
  *
- * @returns `undefined` if the setting leaves names to the provider
+ * @returns a pattern, in which the provider replaces `${name}` and the random parts; `false` if the program must set names; `undefined` if the
+ * setting leaves names to the provider
  * @throws Error if a pattern names a configuration key that is missing
  */
-function autonaming(type: string): Naming | undefined {
+function autonaming(type: string): string | false | undefined {
   const setting = new pulumi.Config("pulumi").getObject<unknown>("autonaming");
   if (setting === undefined) return undefined;
   const provider = valueAt(setting, ["providers", "pulumi-nodejs"]);

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { limitOf, systemClock, within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
 // This is the only file that uses parts of the SDK that its types leave out. They are the same in all supported versions.
@@ -201,15 +202,12 @@ export function afterRun(work: () => Promise<void>): void {
 }
 
 async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
+  const limit = limitOf(ms, systemClock);
   try {
-    await Promise.race([work, timeout]);
+    await within(limit.signal, work);
   } catch (error) {
     void pulumi.log.debug(`cloudinfra: ${error instanceof Error ? error.message : error}`); // the program has succeeded
   } finally {
-    clearTimeout(timer);
+    limit.release();
   }
 }

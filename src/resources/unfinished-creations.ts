@@ -14,17 +14,14 @@ export function watchForUnsettled(): void {
 }
 
 async function entriesOfStack(): Promise<readonly UnsettledEntry[]> {
-  const [{ openJournal }, { stackOf }] = await Promise.all([
-    import("../journal/journal.js"),
-    import("../journal/location.js"),
-  ]);
+  const { openJournal } = await import("../journal/journal.js");
   const journal = openJournal({
     ...{ endpoint: "", dir: journalDir(), organization: organizationOfStack, projectFolder },
     env: environmentOfRun(),
     warn: () => {}, // the provider reports what is wrong with the journal
   });
-  const stack = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
-  return (await journal.listEverywhere()).filter(({ urn }) => stackOf(urn) === stack);
+  const stack = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}::`;
+  return (await journal.listEverywhere()).filter(({ urn }) => urn.startsWith(stack));
 }
 
 /** Returns the setting as the provider reads it: the stack takes precedence over the environment. */

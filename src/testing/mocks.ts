@@ -7,6 +7,7 @@ import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from ".
 import { check } from "../provider/check";
 import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
+import { namesOfSecrets } from "../resources/hidden-inputs";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
 import { currentRun, resolved } from "../resources/sdk";
@@ -91,13 +92,17 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
-  const service = new MockedService(instances, projects);
+  /** The objects that `get` finds: those of the options, and those that the program has declared. */
+  const objects = new Map<string, Properties>();
+  for (const one of instances) objects.set(`instance ${one.id}`, { ...one });
+  for (const one of projects) objects.set(`project ${one.id}`, { ...one });
   const resources: MockedResource[] = [];
   const failures: string[] = [];
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    const given = asProviderInputs(inputs);
+    // As Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is.
+    const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
     );
@@ -111,14 +116,14 @@ export async function mocks<Exports extends object>(
     if (type !== STACK) resources.push(mocked);
     let state: Properties = withoutHidden(args);
     if (id !== undefined) {
-      const found = isRead && kind !== undefined ? service.find(kind, id) : {};
+      const found = isRead && kind !== undefined ? objects.get(`${kind.name} ${id}`) : {};
       if (found === undefined && kind !== undefined)
         failures.push(
           `${kind.name} "${name}": no ${kind.name} has the id "${id}". Add it to the option \`${kind.name}s\` of \`mocks\``,
         );
       const usual = isRead || kind === undefined ? found : generatedOutputs(kind, id, state);
       state = { ...state, ...usual, ...outputs(mocked) };
-      if (kind !== undefined && !isRead) service.add(kind, id, state);
+      if (kind !== undefined && !isRead) objects.set(`${kind.name} ${id}`, state);
     }
     return { id, state: withMarks(kind, state, secretArgs, args) };
   };
@@ -137,8 +142,10 @@ export async function mocks<Exports extends object>(
   await pulumi.runtime.disconnect(); // waits until everything is declared
   if (failures.length > 0) throw new Error(failures.join("\n"));
   resources.sort((one, other) => one.name.localeCompare(other.name));
+  const values = exported.map(async ([name, value]) => [name, await resolved(value)]);
   return {
-    ...(await resolvedExports<Exports>(exported)),
+    exports: Object.fromEntries(await Promise.all(values)) as pulumi.Unwrap<Exports>,
+    secretExports: ((await namesOfSecrets(Object.fromEntries(exported))) ?? []).sort(),
     resources,
     resource(name) {
       const [found, ...others] = resources.filter((one) => one.name === name);
@@ -147,38 +154,6 @@ export async function mocks<Exports extends object>(
       throw new Error(`${found ? "more than one resource" : "no resource"} has the name "${name}": ${names}`);
     },
   };
-}
-
-async function resolvedExports<Exports>(
-  exported: readonly (readonly [string, unknown])[],
-): Promise<Pick<MockedProgram<Exports>, "exports" | "secretExports">> {
-  const outputs = exported.map(([name, value]) => ({ name, output: pulumi.output(value) }));
-  const values = await Promise.all(outputs.map(async ({ name, output }) => [name, await resolved(output)]));
-  const secret = await Promise.all(
-    outputs.map(async ({ name, output }) => ((await pulumi.isSecret(output)) ? [name] : [])),
-  );
-  return {
-    exports: Object.fromEntries(values) as pulumi.Unwrap<Exports>,
-    secretExports: secret.flat().sort(),
-  };
-}
-
-/** The objects that `get` finds: those of the options, and those that the program has declared. */
-class MockedService {
-  private readonly objects = new Map<string, Properties>();
-
-  constructor(instances: readonly GetInstancesInstance[], projects: readonly GetProjectsProject[]) {
-    for (const one of instances) this.add(instanceKind, one.id, { ...one });
-    for (const one of projects) this.add(projectKind, one.id, { ...one });
-  }
-
-  add({ name }: Kind, id: string, object: Properties): void {
-    this.objects.set(`${name} ${id}`, object);
-  }
-
-  find({ name }: Kind, id: string): Properties | undefined {
-    return this.objects.get(`${name} ${id}`);
-  }
 }
 
 const STACK = "pulumi:pulumi:Stack";
@@ -200,14 +175,7 @@ function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: bo
   return { inputs: toBag(checkedInputs), failures };
 }
 
-/**
- * Returns the inputs as Pulumi's host passes them to the provider: without secret marks, and with the engine's placeholders for unknown
- * values. The SDK marks a whole argument as secret if a part of it is.
- */
-function asProviderInputs(inputs: Properties): Properties {
-  return mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
-}
-
+/** Replaces unknown values by the engine's placeholder. */
 function withPlaceholders(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
   if (Array.isArray(value)) return value.map(withPlaceholders);

@@ -12,18 +12,24 @@ const types: Record<Setting["type"], string> = {
   list: "pulumi.Input<string>[] | undefined",
 };
 
-test("each argument of Provider has the type, description and default that the table of settings has", () => {
+test("each argument of Provider has the type and default that the table of settings has, and a secret one says so", () => {
   const source = readFileSync(path.join(REPOSITORY, "src/resources/provider.ts"), "utf8");
   const [, body = ""] = /^export interface ProviderArgs \{\n(.*?)^\}/ms.exec(source) ?? [];
   const found = [...body.matchAll(/\/\*\*(.*?)\*\/\s*(\w+)\?: pulumi\.Input<([^\n]*)>;/gs)].map(
-    ([, comment = "", name, type]) => [name, type, comment.replace(/\s*\n\s*\*?\s*/g, " ").trim()],
+    ([, comment = "", name, type]) => ({
+      name,
+      type,
+      isSecret: comment.includes("It is always encrypted in the state."),
+      default: /@default `([^`]*)`\s*$/.exec(comment)?.[1],
+    }),
   );
   const expected = Object.entries<Setting>(settings)
     .filter(([name]) => name !== "journalDir")
-    .map(([name, { type, description, isSecret, default: value, otherwise }]) => {
-      const secret = isSecret ? " It is always encrypted in the state." : "";
-      const fallback = value ? `\`${value}\`` : otherwise;
-      return [name, types[type], description + secret + (fallback ? ` @default ${fallback}` : "")];
-    });
+    .map(([name, setting]) => ({
+      name,
+      type: types[setting.type],
+      isSecret: setting.isSecret === true,
+      default: setting.default,
+    }));
   expect(found).toEqual(expected);
 });

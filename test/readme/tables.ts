@@ -29,24 +29,28 @@ export const TABLES: Readonly<Record<string, () => string>> = {
     ),
 };
 
-function settingsTable(): string {
-  const rows = Object.entries<Setting>(settings).map(([name, setting]) => [
-    `${code(`cloudinfra:${name}`)}<br>${code(variableName(name as SettingName))}`,
-    setting.type,
-    descriptionOf(setting),
-  ]);
-  return table(["Setting and variable", "Type", "Description"], rows);
-}
+const JOURNAL_DIR = {
+  description:
+    "Folder of the journal of unfinished creations, relative to the program's folder. It isn't an argument of `Provider`.",
+  default: "`~/.local/state/pulumi-cloudinfra/journal`",
+};
 
-function descriptionOf({ description, default: usual, otherwise, isSecret }: Setting): string {
-  const fallback = usual === undefined ? otherwise : code(usual);
-  return [
-    description,
-    isSecret ? "Set it with `--secret`." : undefined,
-    fallback === undefined ? undefined : `Default: ${fallback}.`,
-  ]
-    .filter((part) => part !== undefined)
-    .join(" ");
+function settingsTable(): string {
+  const args = propertiesOf("provider.ts", "ProviderArgs");
+  const rows = Object.entries<Setting>(settings).map(([name, { type }]) => {
+    const documented = name === "journalDir" ? JOURNAL_DIR : args.find((one) => one.name === name);
+    const description = documented?.description.replace(
+      "It is always encrypted in the state.",
+      "Set it with `--secret`.",
+    );
+    const fallback = documented?.default === undefined ? "" : ` Default: ${documented.default}.`;
+    return [
+      `${code(`cloudinfra:${name}`)}<br>${code(variableName(name as SettingName))}`,
+      type,
+      `${description}${fallback}`,
+    ];
+  });
+  return table(["Setting and variable", "Type", "Description"], rows);
 }
 
 function argumentsTable(properties: readonly Property[], fields: readonly Field[]): string {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { pendingCreations } from "../../src/cli/recover-creations";
+import { interruptedCreations } from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
 import type { Emulator } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
@@ -263,7 +263,7 @@ describe.each(real)("a machine that didn't run the killed up (%s)", (pulumi) => 
       stack.write(program("small", { name, image: "debian", options }));
       await stack.killedUp(env);
       const deployment = parseExport(await stack.run(env, "stack", "export", "--show-secrets"));
-      expect(pendingCreations(deployment).interrupted).toMatchObject([
+      expect(interruptedCreations(deployment)).toMatchObject([
         {
           kind: "instance",
           name,

@@ -21,7 +21,7 @@ export interface UnfinishedCreation extends Pending {
   /** Key of the resource that the creation replaces. */
   readonly replaces?: string | undefined;
   /** Whether the user may have kept the object on purpose, for example with `retainOnDelete`. */
-  readonly isLate?: boolean;
+  readonly isLate?: boolean | undefined;
 }
 
 /**
