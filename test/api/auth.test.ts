@@ -126,6 +126,14 @@ describe("the token", () => {
     },
   );
 
+  it.each([
+    ["two words", "the token from CLOUDINFRA_TOKEN is not a single token"],
+    [" ", "the token from CLOUDINFRA_TOKEN is empty"],
+  ])("%j has the same message as a token in a file", async (bad, message) => {
+    const auth = createAuth({ origin: "CLOUDINFRA_TOKEN", get: async () => bad });
+    await expect(auth.token(new AbortController().signal)).rejects.toMatchObject({ summary: message });
+  });
+
   it("doesn't delay a call beyond its deadline if its source hangs", async () => {
     const token = { origin: "a command", get: () => new Promise<string>(() => {}) };
     const { client, clock, call } = clientOf("http://127.0.0.1:1", { token });
