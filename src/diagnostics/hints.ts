@@ -49,9 +49,10 @@ export function hintFor(
   provider?: string,
   call: FailedCall = {},
 ): string | undefined {
-  const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, call) ?? true);
-  const general = typeof found?.hint === "function" ? found.hint(properties, provider) : found?.hint;
-  const own = error.hint ?? general;
+  const cases = HINTS[error.code];
+  const general =
+    typeof cases === "string" ? cases : cases?.find(({ applies }) => applies?.(error, call) ?? true)?.hint;
+  const own = error.hint ?? (typeof general === "function" ? general(properties, provider) : general);
   const hint = own && withArgumentsOf(provider, own);
   // A refresh or a deletion uses a changed setting only with --run-program.
   const usesStored = call.verb === "read" || call.verb === "delete";
@@ -61,7 +62,7 @@ export function hintFor(
 
 /** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** Describes the situation in docs/errors.md. Omitted if the code has only one. */
+  /** Describes the situation in docs/errors.md. Omitted for all others. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
@@ -96,9 +97,9 @@ const OF_DELETIONS: readonly HintCase[] = [
   },
 ];
 
-/** The hints by code. Errors with a code that is missing here have their own hint. */
-export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
-  input_invalid: [{ hint: "Correct the value, and run the command again" }],
+/** The hints by code: one hint, or several cases. Errors with a code that is missing here have their own hint. */
+export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
+  input_invalid: "Correct the value, and run the command again",
   unauthorized: [
     {
       when: "a token in the stack's configuration",
@@ -118,11 +119,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: "Renew the token at the source that the message names",
     },
   ],
-  forbidden: [
-    {
-      hint: `Request the missing permission for the token, or change ${TOKEN}`,
-    },
-  ],
+  forbidden: `Request the missing permission for the token, or change ${TOKEN}`,
   not_found: [
     {
       when: "the project of an instance",
@@ -183,22 +180,13 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: `Check ${ENDPOINT}: the address may belong to another service`,
     },
   ],
-  conflict: [
-    {
-      hint: "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
-    },
-  ],
-  revision_conflict: [
-    {
-      hint: "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
-    },
-  ],
-  rate_limited: [
-    {
-      hint: "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
-    },
-  ],
-  unavailable: [{ hint: "Run the command again when the service has recovered" }],
+  conflict:
+    "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
+  revision_conflict:
+    "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
+  rate_limited:
+    "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
+  unavailable: "Run the command again when the service has recovered",
   unreachable: [
     {
       when: "a lost connection",
@@ -224,29 +212,17 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     { hint: `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
-  not_this_service: [
-    {
-      hint: `Check ${ENDPOINT}, and the proxies in front of the service`,
-    },
-  ],
-  bad_reply: [
-    {
-      hint: `Check ${ENDPOINT}. If it is right, report the reply to the service's operators`,
-    },
-  ],
+  not_this_service: `Check ${ENDPOINT}, and the proxies in front of the service`,
+  bad_reply: `Check ${ENDPOINT}. If it is right, report the reply to the service's operators`,
   unsupported: [
     changeInPlace(() => "Add"),
     {
       hint: `Check ${ENDPOINT}: the service there doesn't support the request`,
     },
   ],
-  operation_failed: [{ hint: "Fix the cause that the service reports, and run the command again" }],
+  operation_failed: "Fix the cause that the service reports, and run the command again",
   operation_timeout: OF_DELETIONS,
-  operation_unknown: [
-    {
-      hint: `Run \`pulumi refresh\`. Check that ${ENDPOINT} still has its former value`,
-    },
-  ],
+  operation_unknown: `Run \`pulumi refresh\`. Check that ${ENDPOINT} still has its former value`,
 };
 
 function namesOr(properties: readonly string[], otherwise: string): string {
