@@ -77,8 +77,7 @@ function replyError(
   auth: Auth,
 ): CloudInfraError {
   const { status, problem } = reply;
-  const retryAfter = retryAfterMs(reply.header("retry-after"), reply.header("date"));
-  const details = { ...known, status, problem, retryAfterMs: retryAfter };
+  const details = { ...known, status, problem, retryAfterMs: retryAfterMs(reply.header) };
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));

@@ -12,8 +12,15 @@ import {
   withUnknownOutcome,
 } from "./errors";
 import type { RateLimiter, RetryBudget } from "./rate-limiter";
-import { classifyAttempt, mayRetry, type RetryOptions, retryAfterMs, type TraceIds } from "./retry";
-import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
+import {
+  classifyAttempt,
+  mayRetry,
+  type RetryableRequest,
+  type RetryOptions,
+  retryAfterMs,
+  type TraceIds,
+} from "./retry";
+import { type Attempt, exchange, type WireReply } from "./transport";
 
 export interface CallOptions {
   /** Limits the whole call, including retries and pauses. */
@@ -25,19 +32,12 @@ export interface CallOptions {
 }
 
 /** A request of this API. */
-export interface ApiRequest {
-  readonly method: WireRequest["method"];
+export interface ApiRequest extends RetryableRequest {
   /** A percent-encoded path below the base URL, or a whole URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   /** JSON, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /** Makes a POST repeatable (§4.7). */
-  readonly idempotencyKey?: string | undefined;
-  /** Revision tag without quotes. Makes a PUT repeatable (§4.5). */
-  readonly ifMatch?: string | undefined;
-  /** Whether a success must have a body. @default false */
-  readonly needsBody?: boolean | undefined;
   /** Whether the path always exists in this API, so that a 404 without a problem document means another service. @default false */
   readonly collection?: boolean | undefined;
 }
@@ -67,18 +67,6 @@ export interface RequestParts {
   readonly random: () => number;
   readonly dispatcher: Connections;
   readonly traces: TraceIds;
-  /** Called after each attempt. Exceptions are ignored. */
-  readonly onAttempt: (attempt: {
-    method: string;
-    /** Without origin and query. */
-    path: string;
-    /** Undefined if there was no reply. */
-    status?: number | undefined;
-    /** 1 for the first attempt. */
-    attempt: number;
-    /** Duration in milliseconds. */
-    ms: number;
-  }) => void;
 }
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
@@ -159,10 +147,8 @@ export function createSend(parts: RequestParts): Send {
     const { method, body } = request;
     const wire = { method, url, headers: headersOf(request, token), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
-    const startedMs = clock.now();
     history.attempts++;
     let neverSent = true;
-    let status: number | undefined;
     const onStart = (): void => {
       neverSent = false;
     };
@@ -170,9 +156,8 @@ export function createSend(parts: RequestParts): Send {
       const options = { clean: auth.redact, signal: limit.signal, onStart };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
       if (attempt.kind === "reply") {
-        const { header } = attempt.reply;
-        status = attempt.reply.status;
-        limits.recordReply(status, retryAfterMs(header("retry-after"), header("date")));
+        const { status, header } = attempt.reply;
+        limits.recordReply(status, retryAfterMs(header));
       }
       return attempt;
     } catch (error) {
@@ -183,8 +168,6 @@ export function createSend(parts: RequestParts): Send {
       throw signal.reason;
     } finally {
       limit.release();
-      const ms = clock.now() - startedMs;
-      report({ method, path: url.pathname, status, attempt: history.attempts, ms });
     }
   }
 
@@ -196,14 +179,6 @@ export function createSend(parts: RequestParts): Send {
     if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
     return JSON.stringify([status, body]);
   }
-
-  function report(attempt: Parameters<RequestParts["onAttempt"]>[0]): void {
-    try {
-      parts.onAttempt(attempt);
-    } catch {
-      // A failing listener must not fail the request.
-    }
-  }
 }
 
 function replyOf(reply: WireReply, url: URL, { method, path, attempts }: RequestHistory): ApiReply {
@@ -212,7 +187,7 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
     json: reply.body.kind === "json" ? reply.body.value : undefined,
     etag: reply.header("etag"),
     location: reply.header("location"),
-    retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
+    retryAfterMs: retryAfterMs(reply.header),
     url,
     request: { method, path, attempts },
   };

@@ -106,7 +106,7 @@ export async function requestJson<T>(
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {
       hint: "Run the command again once the token service is available.",
-      retryAfterMs: retryAfterMs(single(received["retry-after"]), single(received.date)),
+      retryAfterMs: retryAfterMs((name) => single(received[name])),
     }),
   );
 }

@@ -43,16 +43,13 @@ describe("the token", () => {
   });
 
   it("is fetched after the wait for the rate limit, during which a token may expire", async () => {
-    const { origin, seen } = await startService(inTurn({ body: page }, { body: page }));
     let isOver = false;
-    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
-    const { client, call } = clientOf(origin, {
-      token: source,
-      concurrency: 1,
-      onRequest: () => {
-        isOver = true;
-      },
+    const { origin, seen } = await startService(() => {
+      isOver = true;
+      return { body: page };
     });
+    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
+    const { client, call } = clientOf(origin, { token: source, concurrency: 1 });
     await Promise.all([client.projects.list(call), client.projects.list(call)]);
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer old-token",
