@@ -80,7 +80,7 @@ export function createSend(parts: RequestParts): Send {
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
     const history: RequestHistory = {
       ...{ method: request.method, protocol: url.protocol, path: url.pathname },
-      ...{ attempts: 0, unknown: [] },
+      ...{ collection: request.collection ?? false, attempts: 0, unknown: [] },
     };
     const identity = request.idempotencyKey ?? Symbol(request.method);
     let renewed = false;
@@ -97,7 +97,7 @@ export function createSend(parts: RequestParts): Send {
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
-        const failure = attemptError(request, attempt, history, auth);
+        const failure = attemptError(attempt, history, auth);
         if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
         const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, budget.reserve());
@@ -148,12 +148,9 @@ export function createSend(parts: RequestParts): Send {
     const wire = { method, url, headers: headersOf(request, token), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
     history.attempts++;
-    let neverSent = true;
-    const onStart = (): void => {
-      neverSent = false;
-    };
+    const delivery = { neverSent: true };
     try {
-      const options = { clean: auth.redact, signal: limit.signal, onStart };
+      const options = { clean: auth.redact, signal: limit.signal, delivery };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
       if (attempt.kind === "reply") {
         const { status, header } = attempt.reply;
@@ -162,9 +159,9 @@ export function createSend(parts: RequestParts): Send {
       return attempt;
     } catch (error) {
       if (!limit.signal.aborted) throw error;
-      if (!signal.aborted) return { kind: "timeout", neverSent };
+      if (!signal.aborted) return { kind: "timeout", ...delivery };
       // Cancelled, or past the deadline. The service may have received the request nevertheless.
-      if (!neverSent) history.unknown.push(undefined);
+      if (!delivery.neverSent) history.unknown.push(undefined);
       throw signal.reason;
     } finally {
       limit.release();

@@ -44,21 +44,21 @@ export interface TransportFailure {
 /** Longest wait for the headers of a reply, and between two chunks of its body, in milliseconds. */
 const CHUNK_TIMEOUT_MS = 30_000;
 
-export interface ExchangeOptions {
-  /** Removes secrets from a string that will be shown. */
-  readonly clean: (text: string) => string;
-  readonly signal: AbortSignal;
-  /** Called when an established connection starts to send the request. */
-  readonly onStart: () => void;
-}
-
-/** Sends a request once without following redirects. Returns errors of the HTTP library as failures. */
+/**
+ * Sends a request once without following redirects. Returns errors of the HTTP library as failures.
+ *
+ * @param options.clean removes secrets from a string that will be shown
+ * @param options.delivery records when an established connection starts to send the request, also for a caller that stops waiting
+ */
 export async function exchange(
   connections: Connections,
   { method, url, headers, body: text }: WireRequest,
-  { clean, signal, onStart }: ExchangeOptions,
+  {
+    clean,
+    signal,
+    delivery,
+  }: { clean: (text: string) => string; signal: AbortSignal; delivery: { neverSent: boolean } },
 ): Promise<Attempt> {
-  let neverSent = true;
   const request = {
     origin: url.origin,
     path: url.pathname + url.search,
@@ -69,20 +69,19 @@ export async function exchange(
     headersTimeout: CHUNK_TIMEOUT_MS,
     bodyTimeout: CHUNK_TIMEOUT_MS,
   };
-  const start = (): void => {
-    neverSent = false;
-    onStart();
+  const onStart = (): void => {
+    delivery.neverSent = false;
   };
   let status: number;
   let replyHeaders: Readonly<Record<string, string | string[] | undefined>>;
   let content: Content;
   try {
-    const reply = await connections.send(request, start);
+    const reply = await connections.send(request, onStart);
     status = reply.statusCode;
     replyHeaders = reply.headers;
     content = await readContent(reply.body, single(replyHeaders["content-encoding"]));
   } catch (error) {
-    return { kind: "failure", failure: transportFailure(error, { url, neverSent, clean }) };
+    return { kind: "failure", failure: transportFailure(error, { url, clean, ...delivery }) };
   }
   const header = (name: string) => single(replyHeaders[name]);
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
