@@ -7,9 +7,9 @@ import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObjectWithId } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
-import { createRateLimiter, createRetryBudget, DEFAULT_CONCURRENCY } from "./rate-limiter";
+import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
 import { type CallOptions, createSend } from "./request";
-import { createTraceIds, DEFAULT_RETRY, type RetryOptions } from "./retry";
+import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
 export type { Page } from "./collections";
@@ -77,11 +77,9 @@ export function createClient(options: ClientOptions): Client {
     auth,
     clock,
     limits: createRateLimiter({ concurrency, maxRequestsPerSecond, clock }),
-    budget: createRetryBudget(clock),
     retry: { ...DEFAULT_RETRY, ...options.retry },
     random: options.random,
     dispatcher: options.dispatcher,
-    traces: createTraceIds(),
   });
   const operations = createOperations(send, endpoint, auth.redact);
   return {

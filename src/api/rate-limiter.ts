@@ -193,7 +193,7 @@ function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
 }
 
 /** Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. */
-export interface RetryBudget {
+interface RetryBudget {
   /** Reserves one retry. Returns the milliseconds until it may start. */
   reserve(): number;
 }

@@ -11,14 +11,14 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import type { RateLimiter, RetryBudget } from "./rate-limiter";
+import { createRetryBudget, type RateLimiter } from "./rate-limiter";
 import {
   classifyAttempt,
+  createTraceIds,
   mayRetry,
   type RetryableRequest,
   type RetryOptions,
   retryAfterMs,
-  type TraceIds,
 } from "./retry";
 import { type Attempt, exchange, type WireReply } from "./transport";
 
@@ -61,19 +61,19 @@ export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly budget: RetryBudget;
   readonly retry: RetryOptions;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
-  readonly traces: TraceIds;
 }
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
 /** Creates the function that sends every request: URL, rate limit, token, exchange, classification, retry, error. */
 export function createSend(parts: RequestParts): Send {
-  const { auth, budget, clock, endpoint, limits, random, retry } = parts;
+  const { auth, clock, endpoint, limits, random, retry } = parts;
+  const budget = createRetryBudget(clock);
+  const traces = createTraceIds();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
@@ -172,7 +172,7 @@ export function createSend(parts: RequestParts): Send {
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
-    const isIdentified = parts.traces.identifies(problem?.traceId, identity);
+    const isIdentified = traces.identifies(problem?.traceId, identity);
     if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
     return JSON.stringify([status, body]);
   }

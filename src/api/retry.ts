@@ -104,7 +104,7 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
 }
 
 /** Decides whether a trace id identifies the replies to one request. Some services send the same id with every reply. */
-export interface TraceIds {
+interface TraceIds {
   /**
    * Records that a reply carries a trace id.
    *
