@@ -26,11 +26,6 @@ export interface Auth {
   redact(text: string): string;
 }
 
-/** Whether a text can be a bearer token: it has only characters that are allowed in a header, and no white space. */
-function isTokenText(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text);
-}
-
 /**
  * Returns a token without the white space around it.
  *
@@ -44,7 +39,7 @@ export function parseToken(text: string, source: string): string {
     throw new CloudInfraError("config_invalid", `${source} is empty`, {
       hint: "Make sure that it contains the token.",
     });
-  if (!isTokenText(token)) {
+  if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new CloudInfraError("config_invalid", `${source} is not a single token`, {
       hint: "Remove everything but the token: it can't contain white space, line breaks or non-ASCII characters.",
     });
@@ -89,14 +84,8 @@ export function createAuth(source: TokenSource): Auth {
   const used: string[] = [];
   const renewals = new Map<string, Promise<string | undefined>>();
 
-  function checked(token: string): string {
-    if (!isTokenText(token)) {
-      const why =
-        token === ""
-          ? "is empty"
-          : "contains characters that aren't allowed in a header, such as a space or a line break";
-      throw new CloudInfraError("config_invalid", `the token from ${source.origin} ${why}`);
-    }
+  function checked(text: string): string {
+    const token = parseToken(text, `the token from ${source.origin}`);
     if (!used.includes(token)) used.unshift(token);
     used.length = Math.min(used.length, MAX_REMEMBERED_TOKENS);
     return token;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import { withoutMarkup } from "../diagnostics/redact";
+import { mapStrings, withoutMarkup } from "../diagnostics/redact";
 
 /** A JSON object of any form. */
 export interface JsonObject {
@@ -116,12 +116,7 @@ function parseJson(text: string): unknown {
 
 /** Removes secrets from a JSON value and truncates long strings. */
 export function redactJson(value: unknown, clean: (text: string) => string): unknown {
-  if (typeof value === "string") return clean(truncated(value));
-  if (Array.isArray(value)) return value.map((item) => redactJson(item, clean));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [clean(name), redactJson(item, clean)]),
-  );
+  return mapStrings(value, (text) => clean(truncated(text)));
 }
 
 function truncated(text: string): string {

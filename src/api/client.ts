@@ -1,15 +1,15 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { type Clock, systemClock } from "../polling/clock";
+import type { Clock } from "../polling/clock";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import { createCollections, type Instances, type Projects } from "./collections";
-import { type Connections, openConnections } from "./connections";
+import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObjectWithId } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
-import { createRateLimiter, createRetryBudget, DEFAULT_CONCURRENCY } from "./rate-limiter";
-import { type CallOptions, createSend, type RequestParts } from "./request";
-import { createTraceIds, DEFAULT_RETRY, type RetryOptions } from "./retry";
+import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
+import { type CallOptions, createSend } from "./request";
+import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
 export type { Page } from "./collections";
@@ -33,14 +33,10 @@ export interface ClientOptions {
   allowHttp?: boolean | undefined;
   /** @default 8 attempts with full jitter from 0.5 s to 20 s */
   retry?: Partial<RetryOptions> | undefined;
-  /** @default the system clock */
-  clock?: Clock | undefined;
-  /** Returns numbers from 0 to 1, for jitter. @default Math.random */
-  random?: (() => number) | undefined;
-  /** @default a new pool of keep-alive connections, which `close` closes */
-  dispatcher?: Connections | undefined;
-  /** Called after each attempt of a request. Exceptions are ignored. */
-  onRequest?: RequestParts["onAttempt"] | undefined;
+  clock: Clock;
+  /** Returns numbers from 0 to 1, for jitter. */
+  random: () => number;
+  dispatcher: Connections;
 }
 
 /** A client of the service. Each call ends by its deadline. If it fails, it throws a CloudInfraError. */
@@ -60,12 +56,7 @@ export interface Client {
    * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` after the reply to the request
    */
   readResult(operation: Operation, options: CallOptions): Promise<ApiObject>;
-  /** Closes the connections after the requests in progress. */
-  close(): Promise<void>;
 }
-
-/** A hundred retries may start at once, and then ten per second. */
-const RETRY_BUDGET = { burst: 100, perSecond: 10 };
 
 /**
  * Creates a client for one endpoint and one token source. Sends no request.
@@ -73,38 +64,23 @@ const RETRY_BUDGET = { burst: 100, perSecond: 10 };
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */
 export function createClient(options: ClientOptions): Client {
-  const {
-    clock = systemClock,
-    concurrency = DEFAULT_CONCURRENCY,
-    maxRequestsPerSecond,
-    revisionField,
-  } = options;
+  const { clock, concurrency = DEFAULT_CONCURRENCY, maxRequestsPerSecond, revisionField } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new CloudInfraError("config_invalid", "cloudinfra:concurrency must be a whole number above zero");
-  if (maxRequestsPerSecond !== undefined && !(maxRequestsPerSecond > 0))
-    throw new CloudInfraError(
-      "config_invalid",
-      "cloudinfra:maxRequestsPerSecond must be a number above zero",
-    );
   const endpoint = parseEndpoint(options.endpoint, {
     allowHttp: options.allowHttp,
     setting: options.endpointSetting,
   });
-  const dispatcher = options.dispatcher ?? openConnections({ env: {}, concurrency });
   const auth = createAuth(options.token);
   const send = createSend({
     endpoint,
     auth,
     clock,
     limits: createRateLimiter({ concurrency, maxRequestsPerSecond, clock }),
-    budget: createRetryBudget(RETRY_BUDGET, clock),
     retry: { ...DEFAULT_RETRY, ...options.retry },
-    random: options.random ?? Math.random,
-    dispatcher,
-    traces: createTraceIds(),
-    onAttempt: options.onRequest ?? (() => {}),
+    random: options.random,
+    dispatcher: options.dispatcher,
   });
-
   const operations = createOperations(send, endpoint, auth.redact);
   return {
     endpoint: endpoint.base,
@@ -125,9 +101,6 @@ export function createClient(options: ClientOptions): Client {
       const object = parseObjectWithId(resultIdOf(operation, endpoint), reply, revisionField);
       const ownPaths = [pathOf("projects", object.id), pathOf("instances", object.id)];
       return { ...object, isFromOwnUrl: ownPaths.some((path) => url === endpoint.base + path) };
-    },
-    close: async () => {
-      if (options.dispatcher === undefined) await dispatcher.close();
     },
   };
 }

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { textSchema } from "../diagnostics/problem";
 import { pathOf } from "./endpoint";
-import { type ApiObject, badReply, objectSchema, parseObjectWithId, textSchema, toObject } from "./objects";
+import { type ApiObject, badReply, objectSchema, parseObjectWithId, toObject } from "./objects";
 import { type Accepted, type OperationReader, parseAccepted } from "./operations";
 import type { ApiReply, CallOptions, Send } from "./request";
 

@@ -46,7 +46,9 @@ export function openConnections({
   const http1 = { allowH2: false } as const;
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
-  const [httpProxy, httpsProxy] = [variable("HTTP_PROXY"), variable("HTTPS_PROXY")];
+  // curl accepts an address without a scheme too.
+  const proxy = (name: string): string => variable(name).replace(/^(?!.*:\/\/)./, "http://$&");
+  const [httpProxy, httpsProxy] = [proxy("HTTP_PROXY"), proxy("HTTPS_PROXY")];
   const direct = lazy(() => new (undici().Agent)({ connections, connect, ...http1 }));
   if (httpProxy === "" && httpsProxy === "") return direct;
   const noProxy = variable("NO_PROXY");

@@ -1,4 +1,5 @@
 import { CloudInfraError } from "../diagnostics/error";
+import { percentDecoded } from "../diagnostics/problem";
 
 /** The base URL of the service. */
 export interface Endpoint {
@@ -101,21 +102,13 @@ export function readLink(link: string, from: string | URL, endpoint: Endpoint): 
   const target = new URL(text, from);
   if (!/^https?:$/.test(target.protocol)) return unknown;
   const segments = target.pathname.split("/").filter((segment) => segment !== "");
-  const id = decode(segments.at(-1));
+  const last = segments.at(-1);
+  const id = last && percentDecoded(last);
   const collection = COLLECTIONS.find((name) => name === segments.at(-2));
   const path = target.pathname + target.search;
   if (path.startsWith(`${endpoint.basePath}/`)) return { url: endpoint.origin + path, collection, id };
   if (collection === undefined || id === undefined) return unknown;
-  return { url: `${endpoint.base}/${collection}/${segments.at(-1)}`, collection, id };
-}
-
-function decode(segment: string | undefined): string | undefined {
-  if (segment === undefined) return undefined;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return { url: `${endpoint.base}/${collection}/${last}`, collection, id };
 }
 
 /** Normalizes an endpoint for comparison: without `/v1`, trailing slashes and upper case. */

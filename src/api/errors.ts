@@ -19,6 +19,8 @@ export interface RequestHistory {
   /** The protocol of the URL, with a colon. */
   readonly protocol: string;
   readonly path: string;
+  /** Whether the path always exists in this API, so that a 404 without a problem document means another service. */
+  readonly collection: boolean;
   attempts: number;
   /** One item for each attempt with an unknown outcome: the failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
@@ -26,17 +28,8 @@ export interface RequestHistory {
   last?: CloudInfraError | undefined;
 }
 
-interface RequestTarget {
-  readonly collection?: boolean | undefined;
-}
-
 /** Creates the error for a failed attempt. */
-export function attemptError(
-  request: RequestTarget,
-  attempt: Attempt,
-  history: RequestHistory,
-  auth: Auth,
-): CloudInfraError {
+export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
   const { method, path, attempts } = history;
   const details: ErrorDetails = { method, path, attempts, sent: hasUnknownOutcome(history) };
   if (attempt.kind === "timeout") {
@@ -52,7 +45,8 @@ export function attemptError(
     const hint = proxyLoginHint(history);
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  return replyError(request, attempt.reply, { ...details, replayed: isStoredFailure(history) }, auth);
+  const isReplayed = isStoredFailure(history);
+  return replyError(attempt.reply, { ...details, replayed: isReplayed }, history.collection, auth);
 }
 
 function hasUnknownOutcome({ unknown }: RequestHistory): boolean {
@@ -71,14 +65,13 @@ function isStoredFailure({ unknown }: RequestHistory): boolean {
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 function replyError(
-  request: RequestTarget,
   reply: WireReply,
   known: ErrorDetails,
+  isCollection: boolean,
   auth: Auth,
 ): CloudInfraError {
   const { status, problem } = reply;
-  const retryAfter = retryAfterMs(reply.header("retry-after"), reply.header("date"));
-  const details = { ...known, status, problem, retryAfterMs: retryAfter };
+  const details = { ...known, status, problem, retryAfterMs: retryAfterMs(reply.header) };
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));
@@ -94,7 +87,7 @@ function replyError(
     return new CloudInfraError("unauthorized", message, details);
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";
-  if (status === 404 && request.collection && problem === undefined) {
+  if (status === 404 && isCollection && problem === undefined) {
     const message = `the endpoint has no such API (404${prefixed(": ", text)})`;
     return new CloudInfraError("not_this_service", message, details);
   }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
+import { textSchema } from "../diagnostics/problem";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
 
@@ -16,16 +17,7 @@ export interface ApiObject {
   readonly isFromOwnUrl?: boolean | undefined;
 }
 
-/** A string. Some services write ids and other strings as numbers. */
-export const textSchema = v.union([
-  v.string(),
-  v.pipe(
-    v.number(),
-    v.finite(),
-    v.transform((number) => String(number)),
-  ),
-]);
-export const idSchema = v.pipe(textSchema, v.minLength(1));
+export const idSchema = v.pipe(textSchema, v.nonEmpty());
 
 const pair = v.union([
   v.pipe(

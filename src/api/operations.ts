@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { type Problem, parseProblem } from "../diagnostics/problem";
+import { numberSchema, optional, type Problem, parseProblem } from "../diagnostics/problem";
 import { isTerminal, type Operation } from "../polling/wait";
-import type { JsonObject } from "./body";
-import { redactJson } from "./body";
+import { type JsonObject, redactJson } from "./body";
 import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
@@ -23,21 +22,13 @@ export interface OperationReader {
   promised(reply: ApiReply, resource?: string): Operation | undefined;
 }
 
-const optional = <T>(schema: v.GenericSchema<unknown, T>) => v.fallback(v.optional(schema), undefined);
-
 /** An ISO 8601 date, in milliseconds since 1970. Invalid dates, and zero times such as the year 1, mean "not yet". */
-const date = optional(
-  v.pipe(
-    v.string(),
-    v.transform((string) => Date.parse(string)),
-    v.check((ms) => ms > 0),
-  ),
-);
+const date = optional(v.pipe(v.string(), v.transform(Date.parse), v.minValue(1)));
 
-/** A number from 0 to 1, or a string with one. Values outside are clamped. */
+/** Values outside 0 to 1 are clamped. */
 const fraction = optional(
   v.pipe(
-    v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]),
+    numberSchema,
     v.finite(),
     v.transform((number) => Math.min(1, Math.max(0, number))),
   ),
@@ -49,7 +40,7 @@ const reference = optional(
     idSchema,
     v.pipe(
       v.object({ id: idSchema }),
-      v.transform((object) => object.id),
+      v.transform(({ id }) => id),
     ),
   ]),
 );

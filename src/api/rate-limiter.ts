@@ -16,19 +16,17 @@ export interface RateLimiter {
 
 export const DEFAULT_CONCURRENCY = 16;
 
-export interface RateLimiterOptions {
+export function createRateLimiter({
+  concurrency,
+  maxRequestsPerSecond,
+  clock,
+}: {
   /** Maximum number of requests in progress. */
   concurrency: number;
   /** May be a fraction: 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
   clock: Clock;
-}
-
-export function createRateLimiter({
-  concurrency,
-  maxRequestsPerSecond,
-  clock,
-}: RateLimiterOptions): RateLimiter {
+}): RateLimiter {
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let running = 0;
@@ -195,28 +193,26 @@ function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
 }
 
 /** Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. */
-export interface RetryBudget {
+interface RetryBudget {
   /** Reserves one retry. Returns the milliseconds until it may start. */
   reserve(): number;
 }
 
-export interface RetryBudgetOptions {
-  /** Number of retries that may start without a delay. */
-  burst: number;
-  /** Further retries per second. */
-  perSecond: number;
-}
+/** Number of retries that may start without a delay. */
+const RETRY_BURST = 100;
+/** Further retries per second. */
+const RETRIES_PER_SECOND = 10;
 
 /** Creates a token bucket that lends tokens: if it is empty, a retry is delayed but never rejected. */
-export function createRetryBudget({ burst, perSecond }: RetryBudgetOptions, clock: Clock): RetryBudget {
-  let tokens = burst;
+export function createRetryBudget(clock: Clock): RetryBudget {
+  let tokens = RETRY_BURST;
   let countedAt = clock.now();
   return {
     reserve() {
       const now = clock.now();
-      tokens = Math.min(burst, tokens + ((now - countedAt) / 1_000) * perSecond) - 1;
+      tokens = Math.min(RETRY_BURST, tokens + ((now - countedAt) / 1_000) * RETRIES_PER_SECOND) - 1;
       countedAt = now;
-      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1_000;
+      return tokens >= 0 ? 0 : (-tokens / RETRIES_PER_SECOND) * 1_000;
     },
   };
 }

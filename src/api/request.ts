@@ -11,9 +11,16 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import type { RateLimiter, RetryBudget } from "./rate-limiter";
-import { classifyAttempt, mayRetry, type RetryOptions, retryAfterMs, type TraceIds } from "./retry";
-import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
+import { createRetryBudget, type RateLimiter } from "./rate-limiter";
+import {
+  classifyAttempt,
+  createTraceIds,
+  mayRetry,
+  type RetryableRequest,
+  type RetryOptions,
+  retryAfterMs,
+} from "./retry";
+import { type Attempt, exchange, type WireReply } from "./transport";
 
 export interface CallOptions {
   /** Limits the whole call, including retries and pauses. */
@@ -25,19 +32,12 @@ export interface CallOptions {
 }
 
 /** A request of this API. */
-export interface ApiRequest {
-  readonly method: WireRequest["method"];
+export interface ApiRequest extends RetryableRequest {
   /** A percent-encoded path below the base URL, or a whole URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   /** JSON, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /** Makes a POST repeatable (§4.7). */
-  readonly idempotencyKey?: string | undefined;
-  /** Revision tag without quotes. Makes a PUT repeatable (§4.5). */
-  readonly ifMatch?: string | undefined;
-  /** Whether a success must have a body. @default false */
-  readonly needsBody?: boolean | undefined;
   /** Whether the path always exists in this API, so that a 404 without a problem document means another service. @default false */
   readonly collection?: boolean | undefined;
 }
@@ -61,38 +61,26 @@ export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly budget: RetryBudget;
   readonly retry: RetryOptions;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
-  readonly traces: TraceIds;
-  /** Called after each attempt. Exceptions are ignored. */
-  readonly onAttempt: (attempt: {
-    method: string;
-    /** Without origin and query. */
-    path: string;
-    /** Undefined if there was no reply. */
-    status?: number | undefined;
-    /** 1 for the first attempt. */
-    attempt: number;
-    /** Duration in milliseconds. */
-    ms: number;
-  }) => void;
 }
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
 /** Creates the function that sends every request: URL, rate limit, token, exchange, classification, retry, error. */
 export function createSend(parts: RequestParts): Send {
-  const { auth, budget, clock, endpoint, limits, random, retry } = parts;
+  const { auth, clock, endpoint, limits, random, retry } = parts;
+  const budget = createRetryBudget(clock);
+  const traces = createTraceIds();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
     const history: RequestHistory = {
       ...{ method: request.method, protocol: url.protocol, path: url.pathname },
-      ...{ attempts: 0, unknown: [] },
+      ...{ collection: request.collection ?? false, attempts: 0, unknown: [] },
     };
     const identity = request.idempotencyKey ?? Symbol(request.method);
     let renewed = false;
@@ -109,7 +97,7 @@ export function createSend(parts: RequestParts): Send {
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
-        const failure = attemptError(request, attempt, history, auth);
+        const failure = attemptError(attempt, history, auth);
         if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
         const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, budget.reserve());
@@ -159,32 +147,24 @@ export function createSend(parts: RequestParts): Send {
     const { method, body } = request;
     const wire = { method, url, headers: headersOf(request, token), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
-    const startedMs = clock.now();
     history.attempts++;
-    let neverSent = true;
-    let status: number | undefined;
-    const onStart = (): void => {
-      neverSent = false;
-    };
+    const delivery = { neverSent: true };
     try {
-      const options = { clean: auth.redact, signal: limit.signal, onStart };
+      const options = { clean: auth.redact, signal: limit.signal, delivery };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
       if (attempt.kind === "reply") {
-        const { header } = attempt.reply;
-        status = attempt.reply.status;
-        limits.recordReply(status, retryAfterMs(header("retry-after"), header("date")));
+        const { status, header } = attempt.reply;
+        limits.recordReply(status, retryAfterMs(header));
       }
       return attempt;
     } catch (error) {
       if (!limit.signal.aborted) throw error;
-      if (!signal.aborted) return { kind: "timeout", neverSent };
+      if (!signal.aborted) return { kind: "timeout", ...delivery };
       // Cancelled, or past the deadline. The service may have received the request nevertheless.
-      if (!neverSent) history.unknown.push(undefined);
+      if (!delivery.neverSent) history.unknown.push(undefined);
       throw signal.reason;
     } finally {
       limit.release();
-      const ms = clock.now() - startedMs;
-      report({ method, path: url.pathname, status, attempt: history.attempts, ms });
     }
   }
 
@@ -192,17 +172,9 @@ export function createSend(parts: RequestParts): Send {
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
-    const isIdentified = parts.traces.identifies(problem?.traceId, identity);
+    const isIdentified = traces.identifies(problem?.traceId, identity);
     if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
     return JSON.stringify([status, body]);
-  }
-
-  function report(attempt: Parameters<RequestParts["onAttempt"]>[0]): void {
-    try {
-      parts.onAttempt(attempt);
-    } catch {
-      // A failing listener must not fail the request.
-    }
   }
 }
 
@@ -212,7 +184,7 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
     json: reply.body.kind === "json" ? reply.body.value : undefined,
     etag: reply.header("etag"),
     location: reply.header("location"),
-    retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
+    retryAfterMs: retryAfterMs(reply.header),
     url,
     request: { method, path, attempts },
   };

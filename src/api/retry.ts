@@ -1,10 +1,12 @@
 import type { Backoff } from "../polling/schedule";
-import type { Attempt, WireReply } from "./transport";
+import type { Attempt, WireReply, WireRequest } from "./transport";
 
 /** The properties of a request that decide how an attempt is judged and whether it may be repeated. */
 export interface RetryableRequest {
-  readonly method: string;
+  readonly method: WireRequest["method"];
+  /** Makes a POST repeatable (§4.7). */
   readonly idempotencyKey?: string | undefined;
+  /** Revision tag without quotes. Makes a PUT repeatable (§4.5). */
   readonly ifMatch?: string | undefined;
   /** Whether a success must have a body. @default false */
   readonly needsBody?: boolean | undefined;
@@ -102,7 +104,7 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
 }
 
 /** Decides whether a trace id identifies the replies to one request. Some services send the same id with every reply. */
-export interface TraceIds {
+interface TraceIds {
   /**
    * Records that a reply carries a trace id.
    *
@@ -141,13 +143,13 @@ function isDerivedFrom(request: string | symbol, traceId: string): boolean {
 }
 
 /**
- * Parses a Retry-After header: seconds or an HTTP date.
+ * Reads the Retry-After header of a reply: seconds or an HTTP date. The wait is measured from the Date header, so that a wrong local clock
+ * has no effect.
  *
- * @param date the Date header of the same reply. The wait is measured from it, so that a wrong local clock has no effect
  * @returns milliseconds, or undefined if the header is missing or invalid
  */
-export function retryAfterMs(header: string | undefined, date: string | undefined): number | undefined {
-  const text = header?.trim() ?? "";
+export function retryAfterMs(header: (name: string) => string | undefined): number | undefined {
+  const text = header("retry-after")?.trim() ?? "";
   if (/^\d+(\.\d+)?$/.test(text)) {
     const ms = Number(text) * 1_000;
     return Number.isFinite(ms) ? ms : undefined;
@@ -155,7 +157,7 @@ export function retryAfterMs(header: string | undefined, date: string | undefine
   // Date.parse also accepts "-5" and "12 apples". An HTTP date begins with the name of a day.
   if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
   const at = parseHttpDate(text);
-  const now = parseHttpDate(date?.trim() ?? "");
+  const now = parseHttpDate(header("date")?.trim() ?? "");
   if (Number.isNaN(at)) return undefined;
   return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }

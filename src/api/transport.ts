@@ -41,50 +41,27 @@ export interface TransportFailure {
   readonly cause: Error;
 }
 
-/** Longest wait for the headers of a reply, and between two chunks of its body, in milliseconds. */
-const CHUNK_TIMEOUT_MS = 30_000;
-
-export interface ExchangeOptions {
+/** What applies to one attempt. */
+interface AttemptOptions {
   /** Removes secrets from a string that will be shown. */
   readonly clean: (text: string) => string;
   readonly signal: AbortSignal;
-  /** Called when an established connection starts to send the request. */
-  readonly onStart: () => void;
+  /** Records when an established connection starts to send the request, also for a caller that stops waiting. */
+  readonly delivery: { neverSent: boolean };
+  /** Longest wait for the headers of the reply, and between two chunks of its body, in milliseconds. @default 30000 */
+  readonly silenceMs?: number;
 }
 
-/** Sends a request once without following redirects. Returns errors of the HTTP library as failures. */
+/** Sends a request of the API once. Returns errors of the HTTP library as failures. */
 export async function exchange(
   connections: Connections,
-  { method, url, headers, body: text }: WireRequest,
-  { clean, signal, onStart }: ExchangeOptions,
+  request: WireRequest,
+  options: AttemptOptions,
 ): Promise<Attempt> {
-  let neverSent = true;
-  const request = {
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method,
-    headers,
-    body: text ?? null,
-    signal,
-    headersTimeout: CHUNK_TIMEOUT_MS,
-    bodyTimeout: CHUNK_TIMEOUT_MS,
-  };
-  const start = (): void => {
-    neverSent = false;
-    onStart();
-  };
-  let status: number;
-  let replyHeaders: Readonly<Record<string, string | string[] | undefined>>;
-  let content: Content;
-  try {
-    const reply = await connections.send(request, start);
-    status = reply.statusCode;
-    replyHeaders = reply.headers;
-    content = await readContent(reply.body, single(replyHeaders["content-encoding"]));
-  } catch (error) {
-    return { kind: "failure", failure: transportFailure(error, { url, neverSent, clean }) };
-  }
-  const header = (name: string) => single(replyHeaders[name]);
+  const received = await receive(connections, request, options);
+  if ("failure" in received) return { kind: "failure", ...received };
+  const { status, header, content } = received;
+  const { clean } = options;
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
   // A success stays unchanged, because it becomes part of the state. Other replies are only shown.
   const isSuccess = status < 300;
@@ -95,8 +72,33 @@ export async function exchange(
   return { kind: "reply", reply: { status, header, body, problem } };
 }
 
+/** Sends a request once without following redirects, and reads the whole reply. */
+export async function receive(
+  connections: Connections,
+  { method, url, headers, body }: WireRequest,
+  { clean, signal, delivery, silenceMs = 30_000 }: AttemptOptions,
+): Promise<
+  (Pick<WireReply, "status" | "header"> & { readonly content: Content }) | { failure: TransportFailure }
+> {
+  const target = { origin: url.origin, path: url.pathname + url.search };
+  const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
+  try {
+    const reply = await connections.send(
+      { ...target, method, headers, body: body ?? null, signal, ...timeouts },
+      () => {
+        delivery.neverSent = false;
+      },
+    );
+    const header = (name: string) => single(reply.headers[name]);
+    const content = await readContent(reply.body, header("content-encoding"));
+    return { status: reply.statusCode, header, content };
+  } catch (error) {
+    return { failure: transportFailure(error, { url, clean, ...delivery }) };
+  }
+}
+
 /** Returns the first value of a header. */
-export function single(value: string | string[] | undefined): string | undefined {
+function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
@@ -112,7 +114,7 @@ const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
  * @param options.neverSent whether no connection was established before the error
  * @param options.clean removes secrets from a string that will be shown
  */
-export function transportFailure(
+function transportFailure(
   error: unknown,
   { url, neverSent, clean }: { url: URL; neverSent: boolean; clean: (text: string) => string },
 ): TransportFailure {

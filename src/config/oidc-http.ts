@@ -1,9 +1,8 @@
 import * as v from "valibot";
-import { readContent } from "../api/body";
 import type { Connections } from "../api/connections";
 import { isLoopback } from "../api/endpoint";
 import { isTransient, retryAfterMs } from "../api/retry";
-import { single, transportFailure } from "../api/transport";
+import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 
@@ -30,7 +29,6 @@ export class TransientError extends Error {
   }
 }
 
-/** Maximum wait for the head of a reply, and between two pieces of its body, in milliseconds. */
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =
@@ -53,47 +51,32 @@ export async function requestJson<T>(
     new CloudInfraError(code, clean(message), details);
   const unusable = (why: string) => failed("bad_reply", `the reply of ${at} ${why}`, { hint: REPORT });
 
-  async function exchange() {
-    let neverSent = true;
-    try {
-      const reply = await dispatcher.send(
-        {
-          ...{ origin: url.origin, path: url.pathname + url.search, method: form ? "POST" : "GET" },
-          headers: {
-            accept: "application/json",
-            "accept-encoding": "identity",
-            ...(form && FORM),
-            ...headers,
-          },
-          body: form?.toString() ?? null,
-          ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
-        },
-        () => {
-          neverSent = false;
-        },
-      );
-      return { ...reply, content: await readContent(reply.body, single(reply.headers["content-encoding"])) };
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // The error itself may contain a part of the reply, such as a token, so it isn't the cause.
-      const {
-        description,
-        final,
-        hint = "Check its address, and that this machine can reach it.",
-      } = transportFailure(error, { url, neverSent, clean });
-      const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
-      throw final ? unreachable : new TransientError(unreachable);
-    }
+  const common = { accept: "application/json", "accept-encoding": "identity", ...(form && FORM) };
+  const method = form ? "POST" : "GET";
+  const received = await receive(
+    dispatcher,
+    { method, url, headers: { ...common, ...headers }, body: form?.toString() },
+    { clean, signal, delivery: { neverSent: true }, silenceMs: SILENCE_MS },
+  );
+  if ("failure" in received) {
+    signal.throwIfAborted();
+    // The error itself may contain a part of the reply, such as a token, so it isn't the cause.
+    const {
+      description,
+      final,
+      hint = "Check its address, and that this machine can reach it.",
+    } = received.failure;
+    const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
+    throw final ? unreachable : new TransientError(unreachable);
   }
-
-  const { statusCode: status, headers: received, content } = await exchange();
+  const { status, header, content } = received;
   if (content.kind === "too large") throw unusable("is too large");
   if (content.kind === "undecodable")
     throw unusable(`has the content coding ${content.coding}, which can't be decoded`);
   if (status === 200) return parseReply(content.text, schema, unusable);
   if (status < 300) throw unusable(`has status ${status} instead of 200`);
   if (status < 400) {
-    const { origin = "nowhere" } = URL.parse(String(received.location ?? ""), url.href) ?? {};
+    const { origin = "nowhere" } = URL.parse(header("location") ?? "", url.href) ?? {};
     throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
       hint: "Check its address. Tokens are sent only to the address that is set, so redirects are not followed.",
     });
@@ -106,7 +89,7 @@ export async function requestJson<T>(
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {
       hint: "Run the command again once the token service is available.",
-      retryAfterMs: retryAfterMs(single(received["retry-after"]), single(received.date)),
+      retryAfterMs: retryAfterMs(header),
     }),
   );
 }

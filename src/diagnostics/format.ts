@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { type CloudInfraError, type ErrorCode, isCloudInfraError } from "./error";
-import { type FailedCall, hintFor } from "./hints";
+import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
 import { redact } from "./redact";
 
@@ -34,7 +34,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${context.action} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, context);
-  const headline = `${context.action} ${resultOf(error)}`;
+  const headline = `${context.action} ${withArgumentsOf(context.provider, resultOf(error))}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [

@@ -1,13 +1,21 @@
 import type { CloudInfraError, ErrorCode } from "./error";
 
-const endpointOf = (provider: string | undefined): string =>
-  provider === undefined
-    ? "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)"
-    : `the endpoint of the provider "${provider}"`;
-const tokenOf = (provider: string | undefined): string =>
-  provider === undefined
-    ? "`cloudinfra:token` (or CLOUDINFRA_TOKEN)"
-    : `the token of the provider "${provider}"`;
+const ENDPOINT = "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
+const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
+
+/** Settings as messages name them: with a variable, or one or several settings alone. */
+const SETTINGS =
+  /(?<![\w:/])`?cloudinfra:(?!journalDir)(\w+)`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?: or | and )`?cloudinfra:\w+`?)*)/g;
+
+/** Names the arguments of an explicit provider in a message, in place of settings of the stack, which apply only to the default provider. */
+export function withArgumentsOf(provider: string | undefined, text: string): string {
+  if (provider === undefined) return text;
+  return text.replace(SETTINGS, (names: string, first: string, variable?: string) => {
+    const named = variable ? `the ${first}` : names.replace(/`?cloudinfra:(\w+)`?/g, "`$1`");
+    return `${named} of the provider "${provider}"`;
+  });
+}
+
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
   "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`, which otherwise use those of the last `pulumi up`";
@@ -41,8 +49,11 @@ export function hintFor(
   provider?: string,
   call: FailedCall = {},
 ): string | undefined {
-  const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, call) ?? true);
-  const hint = error.hint ?? found?.hint(properties, provider);
+  const cases = HINTS[error.code];
+  const general =
+    typeof cases === "string" ? cases : cases?.find(({ applies }) => applies?.(error, call) ?? true)?.hint;
+  const own = error.hint ?? (typeof general === "function" ? general(properties, provider) : general);
+  const hint = own && withArgumentsOf(provider, own);
   // A refresh or a deletion uses a changed setting only with --run-program.
   const usesStored = call.verb === "read" || call.verb === "delete";
   const namesSetting = /cloudinfra:|provider "/.test(`${error.summary} ${hint}`);
@@ -51,11 +62,11 @@ export function hintFor(
 
 /** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** Describes the situation in docs/errors.md. Omitted if the code has only one. */
+  /** Describes the situation in docs/errors.md. Omitted for all others. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
-  readonly hint: (properties: readonly string[], provider?: string) => string;
+  readonly hint: string | ((properties: readonly string[], provider?: string) => string);
 }
 
 const changeInPlace = (introduction: (properties: readonly string[]) => string): HintCase => ({
@@ -75,25 +86,25 @@ const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
-    hint: () =>
+    hint:
       "Run the command again: the service may have finished the deletion by then. " +
       "A longer `customTimeouts.delete` takes effect only after the next update of the resource",
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: () => `Run the command again: the service may have finished the deletion by then. ${LONGER}`,
+    hint: `Run the command again: the service may have finished the deletion by then. ${LONGER}`,
   },
 ];
 
-/** The hints by code. Errors with a code that is missing here have their own hint. */
-export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
-  input_invalid: [{ hint: () => "Correct the value, and run the command again" }],
+/** The hints by code: one hint, or several cases. Errors with a code that is missing here have their own hint. */
+export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
+  input_invalid: "Correct the value, and run the command again",
   unauthorized: [
     {
       when: "a token in the stack's configuration",
       applies: ({ summary }) => summary.endsWith("from the stack's setting cloudinfra:token (401)"),
-      hint: () => SET_TOKEN,
+      hint: SET_TOKEN,
     },
     {
       when: "a token in an environment variable",
@@ -105,51 +116,44 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "a token from another source, such as a command",
-      hint: () => "Renew the token at the source that the message names",
+      hint: "Renew the token at the source that the message names",
     },
   ],
-  forbidden: [
-    {
-      hint: (_properties, provider) =>
-        `Request the missing permission for the token, or change ${tokenOf(provider)}`,
-    },
-  ],
+  forbidden: `Request the missing permission for the token, or change ${TOKEN}`,
   not_found: [
     {
       when: "the project of an instance",
       applies: aboutProject,
       hint: (_properties, provider) =>
         provider === undefined
-          ? `Check the property \`project\`, ${tokenOf(provider)} and ${endpointOf(provider)}`
+          ? `Check the property \`project\`, ${TOKEN} and ${ENDPOINT}`
           : `Check the property \`project\`. An instance must use the provider of its project, but it uses "${provider}"`,
     },
     {
       when: "a new project, or the list of projects",
       applies: ({ path = "" }) => path.endsWith("/projects"),
-      hint: (_properties, provider) => `Check ${endpointOf(provider)}: there is no API at this address`,
+      hint: `Check ${ENDPOINT}: there is no API at this address`,
     },
     {
       when: "a list of instances",
       applies: ({ path = "" }) => path.endsWith("/instances"),
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}. If you list the instances of one project, also check its id`,
+      hint: `Check ${ENDPOINT}. If you list the instances of one project, also check its id`,
     },
     {
       when: "an object that is looked up",
       applies: (_error, { isLookedUp = false }) => isLookedUp,
-      hint: () => "Correct the id, or remove the lookup from the program and run `pulumi up`",
+      hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
     // The provider reads an object that a request can't find. If the service doesn't show it either, it throws another error.
     {
-      hint: () =>
-        "The service still shows the object. Check that the token may change it, and run `pulumi up` again",
+      hint: "The service still shows the object. Check that the token may change it, and run `pulumi up` again",
     },
   ],
   refused: [
     {
       when: "a request that is too large",
       applies: ({ status }) => status === 413,
-      hint: () => "Shorten the values of the resource",
+      hint: "Shorten the values of the resource",
     },
     {
       when: "a creation",
@@ -164,50 +168,34 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: () =>
-        "Fix the cause that the service reports. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
+      hint: "Fix the cause that the service reports. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
     },
     {
       when: "a list in a program",
       applies: (_error, { verb }) => verb === "list",
-      hint: (_properties, provider) =>
-        `Correct the filter, if there is one. Otherwise, check ${endpointOf(provider)}`,
+      hint: `Correct the filter, if there is one. Otherwise, check ${ENDPOINT}`,
     },
     {
       when: "a read",
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}: the address may belong to another service`,
+      hint: `Check ${ENDPOINT}: the address may belong to another service`,
     },
   ],
-  conflict: [
-    {
-      hint: () =>
-        "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
-    },
-  ],
-  revision_conflict: [
-    {
-      hint: () =>
-        "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
-    },
-  ],
-  rate_limited: [
-    {
-      hint: () =>
-        "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
-    },
-  ],
-  unavailable: [{ hint: () => "Run the command again when the service has recovered" }],
+  conflict:
+    "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
+  revision_conflict:
+    "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
+  rate_limited:
+    "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
+  unavailable: "Run the command again when the service has recovered",
   unreachable: [
     {
       when: "a lost connection",
       applies: ({ sent }) => sent,
-      hint: () =>
-        "Run the command again. If this keeps happening, check the network and the proxies between this machine and the service",
+      hint: "Run the command again. If this keeps happening, check the network and the proxies between this machine and the service",
     },
     {
       when: "a failed connection",
-      hint: (_properties, provider) => `Check ${endpointOf(provider)}, and that this machine can reach it`,
+      hint: `Check ${ENDPOINT}, and that this machine can reach it`,
     },
   ],
   timeout: [
@@ -215,42 +203,26 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a read",
       applies: (_error, { verb }) => verb === "read" || verb === "list",
-      hint: () => `Run the command again. ${LONGER}`,
+      hint: `Run the command again. ${LONGER}`,
     },
     {
       when: "a resource with `customTimeouts`",
       applies: (_error, { hasOwnTimeout = false }) => hasOwnTimeout,
-      hint: () => `Run \`pulumi up\` again. ${longerTimeoutHint(true)}`,
+      hint: `Run \`pulumi up\` again. ${longerTimeoutHint(true)}`,
     },
-    { hint: () => `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
+    { hint: `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
-  not_this_service: [
-    {
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}, and the proxies in front of the service`,
-    },
-  ],
-  bad_reply: [
-    {
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}. If it is right, report the reply to the service's operators`,
-    },
-  ],
+  not_this_service: `Check ${ENDPOINT}, and the proxies in front of the service`,
+  bad_reply: `Check ${ENDPOINT}. If it is right, report the reply to the service's operators`,
   unsupported: [
     changeInPlace(() => "Add"),
     {
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}: the service there doesn't support the request`,
+      hint: `Check ${ENDPOINT}: the service there doesn't support the request`,
     },
   ],
-  operation_failed: [{ hint: () => "Fix the cause that the service reports, and run the command again" }],
+  operation_failed: "Fix the cause that the service reports, and run the command again",
   operation_timeout: OF_DELETIONS,
-  operation_unknown: [
-    {
-      hint: (_properties, provider) =>
-        `Run \`pulumi refresh\`. Check that ${endpointOf(provider)} still has its former value`,
-    },
-  ],
+  operation_unknown: `Run \`pulumi refresh\`. Check that ${ENDPOINT} still has its former value`,
 };
 
 function namesOr(properties: readonly string[], otherwise: string): string {

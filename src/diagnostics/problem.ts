@@ -35,29 +35,17 @@ export interface Problem {
   readonly extensions: { readonly [member: string]: unknown };
 }
 
-const text = v.fallback(
-  v.optional(
-    v.union([
-      v.pipe(v.string(), v.minLength(1)),
-      v.pipe(
-        v.number(),
-        v.finite(),
-        v.transform((number) => String(number)),
-      ),
-    ]),
-  ),
-  undefined,
-);
-const httpStatus = v.fallback(
-  v.optional(
-    v.pipe(
-      v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]),
-      v.integer(),
-      v.minValue(100),
-    ),
-  ),
-  undefined,
-);
+/** A string. Some services write ids and other strings as numbers. */
+export const textSchema = v.pipe(v.union([v.string(), v.pipe(v.number(), v.finite())]), v.transform(String));
+
+/** A number, or a string with one. */
+export const numberSchema = v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]);
+
+/** Treats an invalid value as missing. */
+export const optional = <T>(schema: v.GenericSchema<unknown, T>) => v.fallback(v.optional(schema), undefined);
+
+const text = optional(v.pipe(textSchema, v.nonEmpty()));
+const httpStatus = optional(v.pipe(numberSchema, v.integer(), v.minValue(100)));
 const record = v.record(v.string(), v.unknown());
 
 const members = v.object({
@@ -79,7 +67,7 @@ const fault = v.object({
   reason: text,
   title: text,
   pointer: text,
-  loc: v.fallback(v.optional(v.array(v.union([v.string(), v.number()]))), undefined),
+  loc: optional(v.array(v.union([v.string(), v.number()]))),
   field: text,
   name: text,
   code: text,
@@ -170,7 +158,7 @@ export function propertyPath(
 }
 
 function pointerSegments(pointer: string): string[] {
-  const fromFragment = pointer.startsWith("#") ? decode(pointer.slice(1)) : pointer;
+  const fromFragment = pointer.startsWith("#") ? percentDecoded(pointer.slice(1)) : pointer;
   return fromFragment
     .split("/")
     .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"))
@@ -186,7 +174,8 @@ function accessor(segment: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
 }
 
-function decode(text: string): string {
+/** Decodes percent-encoding. Text with invalid encoding stays as it is. */
+export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

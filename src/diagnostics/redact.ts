@@ -44,27 +44,25 @@ export function redact(text: string, secrets: readonly string[]): string {
 
 /** Returns a copy of an error and its causes without the secrets in their strings. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
-  if (!(error instanceof Error)) return redactStrings(error, secrets);
+  const clean = (value: unknown): unknown => mapStrings(value, (text) => redact(text, secrets));
+  if (!(error instanceof Error)) return clean(error);
   const cause = withoutSecrets(error.cause, secrets);
   if (isCloudInfraError(error)) {
     const { cause: _, ...details } = detailsOf(error);
-    const clean = Object.entries(details).map(([name, value]) => [name, redactStrings(value, secrets)]);
-    return new CloudInfraError(error.code, redact(error.summary, secrets), {
-      ...Object.fromEntries(clean),
-      cause,
-    });
+    const cleaned = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, clean(value)]));
+    return new CloudInfraError(error.code, redact(error.summary, secrets), { ...cleaned, cause });
   }
   const copy = new Error(redact(error.message, secrets), cause === undefined ? undefined : { cause });
   return Object.assign(copy, { name: error.name, ...("code" in error && { code: error.code }) });
 }
 
-/** Redacts all strings in a JSON value, including keys. */
-function redactStrings(value: unknown, secrets: readonly string[]): unknown {
-  if (typeof value === "string") return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => redactStrings(item, secrets));
+/** Changes all strings in a JSON value, including keys. */
+export function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [redact(key, secrets), redactStrings(item, secrets)]),
+    Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)]),
   );
 }
 

@@ -15,18 +15,9 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   alarm: startAlarm,
   sleep(ms, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const stop = () => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = startAlarm(ms, () => {
-        signal?.removeEventListener("abort", stop);
-        resolve();
-      });
-      signal?.addEventListener("abort", stop, { once: true });
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = startAlarm(ms, resolve);
+    return signal === undefined ? promise : within(signal, promise).finally(cancel);
   },
 };
 

@@ -27,7 +27,7 @@ export interface Session {
 }
 
 /** Replacements of the network, the disk and the randomness, for tests. */
-export interface SessionOverrides extends Pick<ClientOptions, "dispatcher" | "random"> {
+export interface SessionOverrides extends Partial<Pick<ClientOptions, "dispatcher" | "random">> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
-import { inputsOf, type Provider } from "./provider";
+import { inputsOf, type Provider, requireKnownNames } from "./provider";
 import { currentRun, type DependsOn, environmentOfRun, resolved, whenCreated } from "./sdk";
 
 /** Filters of {@link getInstances}. An instance must match all of them. */
@@ -202,14 +202,9 @@ const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
 const OPTIONS = ["provider", "parent", "dependsOn"];
 
 /** Returns the settings of the explicit provider or of the stack. They are unknown while an argument of the provider is unknown. */
-function settingsOf({ provider, parent, ...others }: FunctionOptions): pulumi.Output<SettingsOf> {
-  // A filter that was passed as an option by mistake would have no effect.
-  const unknown = Object.keys(others).find((name) => ![...OPTIONS, ...FURTHER_OPTIONS].includes(name));
-  if (unknown !== undefined)
-    throw new pulumi.RunError(
-      `cloudinfra: unknown option "${unknown}": the options are ${OPTIONS.join(", ")}`,
-    );
-  const explicit = provider ?? parent?.getProvider("pulumi-nodejs:index:Provider");
+function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
+  requireKnownNames(options, OPTIONS, ["option", ""], FURTHER_OPTIONS);
+  const explicit = options.provider ?? options.parent?.getProvider("pulumi-nodejs:index:Provider");
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: stackSetting, ownerOf: currentRun });

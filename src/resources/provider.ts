@@ -97,11 +97,7 @@ export class Provider extends pulumi.ProviderResource {
 function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
   // The environment would decide in place of a misspelled argument, and the token would go to another service.
   const known = Object.keys(settings).filter((setting) => setting !== "journalDir");
-  const unknown = Object.keys(args).find((key) => !known.includes(key));
-  if (unknown !== undefined)
-    throw new pulumi.RunError(
-      `cloudinfra: unknown argument "${unknown}" of provider "${name}": the arguments are ${known.join(", ")}`,
-    );
+  requireKnownNames(args, known, ["argument", ` of provider "${name}"`]);
   // The program and all provider processes of a stack share one journal.
   const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
   const named = Object.entries({ ...args, journalDir }).filter(([, value]) => value !== undefined);
@@ -111,6 +107,19 @@ function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
     return [`cloudinfra:${key}`, secretSettings.includes(key) ? pulumi.secret(text) : text];
   });
   return { ...Object.fromEntries(inputs), "cloudinfra:providerName": name };
+}
+
+/** Rejects misspelled and misplaced names, which would have no effect. Messages don't mention the `ignored` names. */
+export function requireKnownNames(
+  given: object,
+  known: readonly string[],
+  [noun, owner]: readonly [string, string],
+  ignored: readonly string[] = [],
+): void {
+  const unknown = Object.keys(given).find((name) => ![...known, ...ignored].includes(name));
+  if (unknown === undefined) return;
+  const names = known.join(", ");
+  throw new pulumi.RunError(`cloudinfra: unknown ${noun} "${unknown}"${owner}: the ${noun}s are ${names}`);
 }
 
 function asText(value: unknown): string | undefined {

@@ -43,16 +43,13 @@ describe("the token", () => {
   });
 
   it("is fetched after the wait for the rate limit, during which a token may expire", async () => {
-    const { origin, seen } = await startService(inTurn({ body: page }, { body: page }));
     let isOver = false;
-    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
-    const { client, call } = clientOf(origin, {
-      token: source,
-      concurrency: 1,
-      onRequest: () => {
-        isOver = true;
-      },
+    const { origin, seen } = await startService(() => {
+      isOver = true;
+      return { body: page };
     });
+    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
+    const { client, call } = clientOf(origin, { token: source, concurrency: 1 });
     await Promise.all([client.projects.list(call), client.projects.list(call)]);
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer old-token",
@@ -125,6 +122,14 @@ describe("the token", () => {
       expect(seen).toHaveLength(0);
     },
   );
+
+  it.each([
+    ["two words", "the token from CLOUDINFRA_TOKEN is not a single token"],
+    [" ", "the token from CLOUDINFRA_TOKEN is empty"],
+  ])("%j has the same message as a token in a file", async (bad, message) => {
+    const auth = createAuth({ origin: "CLOUDINFRA_TOKEN", get: async () => bad });
+    await expect(auth.token(new AbortController().signal)).rejects.toMatchObject({ summary: message });
+  });
 
   it("doesn't delay a call beyond its deadline if its source hangs", async () => {
     const token = { origin: "a command", get: () => new Promise<string>(() => {}) };

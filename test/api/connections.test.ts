@@ -163,6 +163,12 @@ it.each([
   expect(asked).toHaveLength(isProxied ? 1 : 0);
 });
 
+it("an address of a proxy without a scheme means http, as for curl", async () => {
+  const env = (proxy: string) => ({ HTTPS_PROXY: proxy.replace("http://", "") });
+  const { asked } = await throughProxy(env, "https://0.0.0.0:1");
+  expect(asked).toHaveLength(1);
+});
+
 describe("NO_PROXY", () => {
   it.each([
     ["0.0.0.0/8", "0.0.0.0", false],

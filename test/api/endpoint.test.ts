@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createClient } from "../../src/api/client";
 import { parseEndpoint, pathOf } from "../../src/api/endpoint";
-
-const token = { origin: "the test", get: async () => "token" };
+import { clientOf } from "./service";
 
 describe("the endpoint", () => {
   it.each([
@@ -82,8 +80,6 @@ describe("ids in paths", () => {
 it.each([
   [{ concurrency: 0 }, "cloudinfra:concurrency"],
   [{ concurrency: 1.5 }, "cloudinfra:concurrency"],
-  [{ maxRequestsPerSecond: 0 }, "cloudinfra:maxRequestsPerSecond"],
-  [{ maxRequestsPerSecond: Number.NaN }, "cloudinfra:maxRequestsPerSecond"],
 ])("a client with %j is rejected with an error that names the setting", (options, setting) => {
-  expect(() => createClient({ endpoint: "https://example.com", token, ...options })).toThrow(setting);
+  expect(() => clientOf("https://example.com", options)).toThrow(setting);
 });

@@ -44,14 +44,6 @@ describe("the token isn't shown", () => {
       expect(JSON.stringify([String(error), Object(error).problem ?? null]).length).toBeLessThan(25_000);
     },
   );
-
-  it("to the listener of requests", async () => {
-    const watched: unknown[] = [];
-    const { origin } = await startService(inTurn({ body: page }));
-    const { client, call } = clientOf(origin, { onRequest: (request) => watched.push(request) });
-    await client.projects.list(call);
-    expect(watched).toEqual([{ method: "GET", path: "/v1/projects", status: 200, attempt: 1, ms: 0 }]);
-  });
 });
 
 describe("the token isn't sent to another origin", () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { type Client, type ClientOptions, createClient } from "../../src/api/client";
+import { openConnections } from "../../src/api/connections";
 import { deadlineIn } from "../../src/polling/clock";
 import { FakeClock } from "../polling/fake-clock";
 
@@ -72,8 +73,9 @@ export const TOKEN = "cis_pat_0123456789";
 export function clientOf(endpoint: string, options: Partial<ClientOptions> = {}) {
   const clock = new FakeClock({ auto: true });
   const token = { origin: "the test", get: async () => TOKEN };
-  const client: Client = createClient({ endpoint, token, clock, random: () => 1, ...options });
-  onTestFinished(() => client.close());
+  const dispatcher = openConnections({ env: {}, concurrency: options.concurrency });
+  onTestFinished(() => dispatcher.close());
+  const client: Client = createClient({ endpoint, token, clock, dispatcher, random: () => 1, ...options });
   return { client, clock, call: { deadline: deadlineIn(600_000, clock) } };
 }
 

@@ -327,6 +327,22 @@ describe("a hint", () => {
     expect(hintFor(forbidden, [], "eu", { verb: "read" })).toContain("--run-program");
   });
 
+  it("names the arguments of an explicit provider in place of the stack's settings", () => {
+    const of = (error: CloudInfraError, provider?: string) => hintFor(error, [], provider);
+    const limited = new CloudInfraError("rate_limited", "no");
+    expect(of(limited)).toContain("`cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`");
+    expect(of(limited, "eu")).toContain('`maxRequestsPerSecond` or `concurrency` of the provider "eu"');
+    expect(of(new CloudInfraError("timeout", "no"), "$&")).toContain(
+      'or `operationTimeout` of the provider "$&"',
+    );
+    const own = "Set cloudinfra:oidcTokenEndpoint to urn:cloudinfra:x, not dynamic/cloudinfra:Project";
+    const journal = "Set cloudinfra:journalDir to another folder";
+    expect(of(new CloudInfraError("config_invalid", "no", { hint: own }), "eu")).toBe(
+      'Set `oidcTokenEndpoint` of the provider "eu" to urn:cloudinfra:x, not dynamic/cloudinfra:Project',
+    );
+    expect(of(new CloudInfraError("config_invalid", "no", { hint: journal }), "eu")).toBe(journal);
+  });
+
   it("fits a lookup, whose resource is only in the program", () => {
     expect(hint("not_found", { verb: "read", isLookedUp: true })).toContain(
       "remove the lookup from the program",

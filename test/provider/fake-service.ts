@@ -60,7 +60,6 @@ export class FakeService {
       operations: { poll: refuse, get: refuse },
       resultId: () => undefined,
       readResult: refuse,
-      close: async () => {},
     };
   }
 

@@ -7,7 +7,7 @@ import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
 import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
-import { readUntil } from "../absence";
+import { type Patience, readUntil } from "../absence";
 import type { Context } from "../context";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
 import { presentUnlessRenamed } from "./renamed";
@@ -79,7 +79,8 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
       if (answer.sent) unsure = sides(context, change, before);
-      before = await newerThan(context, change, before);
+      // The service has another revision, so this read lags if it shows the same one.
+      before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, { unsure, refusal }) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
@@ -121,12 +122,18 @@ export function requireUpdatedObject(context: Context, { id, olds, news }: Chang
   return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
-/** Reads the object until it shows another revision, or until a list should have caught up. */
-function newerThan(context: Context, change: Change, before: ApiObject): Promise<ApiObject> {
+/** Reads the object until it shows another revision, or until reads should have caught up. */
+function newerThan(
+  context: Context,
+  change: Change,
+  before: ApiObject,
+  patience: Patience = "lag",
+): Promise<ApiObject> {
   return readUntil(
     context,
     () => requireUpdatedObject(context, change),
     ({ revision }) => revision !== before.revision,
+    () => patience,
   );
 }
 
@@ -244,7 +251,9 @@ function tooManyConflicts(
 ): CloudInfraError {
   const often = tries === 1 ? "once" : `${tries} times`;
   const again = "Something else keeps changing it. Run `pulumi up` again later";
-  const field = `The provider used ${revision}. If that is not its revision, set cloudinfra:revisionField to the field with the revision`;
+  const field =
+    "If reads of the service lag, run `pulumi up` again later. " +
+    `The provider used ${revision}. If that is not its revision, set cloudinfra:revisionField to the field with the revision`;
   return new CloudInfraError(
     "revision_conflict",
     `the service rejected the revision of ${context.kind.name} ${id} ${often}, although nobody changed a managed property`,

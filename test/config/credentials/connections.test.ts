@@ -113,7 +113,7 @@ describe("a proxy", () => {
   });
 
   test("with an invalid URL causes an error without the URL", () => {
-    expect(() => open({}, { HTTPS_PROXY: "user:secret@proxy" })).toThrow(
+    expect(() => open({}, { HTTPS_PROXY: "http://user:secret@no host" })).toThrow(
       /^HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address$/,
     );
   });

@@ -143,19 +143,24 @@ describe("a list that shows an older revision than the state's", () => {
     return { service, saved, state: { ...props }, lag };
   }
 
-  test("is never the base of an update, so that later additions are kept", async () => {
-    const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
-    await lag();
-    const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
-    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
-    expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
-  });
+  test.each([1_000, 20_000])(
+    "is never the base of an update, so that later additions are kept: for %i ms",
+    async (forMs) => {
+      const { service, saved, state, lag } = await laggingBehindTheState({ forMs });
+      await lag();
+      const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+      expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
+      expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+    },
+  );
 
   test("causes an error if it never catches up, and nothing is overwritten", async () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 3_600_000 });
     await lag();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }, state));
     expect(message).toContain("Nothing was overwritten");
+    expect(message).toContain("If reads of the service lag, run `pulumi up` again later");
+    expect(service.puts()).toEqual([412]);
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
   });
 
