@@ -187,17 +187,17 @@ export function withRecordedForm<News extends Arguments>(
   return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
 }
 
-/** A format of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
-interface KeyHash {
-  readonly form: RegExp;
-  readonly of: (blob: Buffer) => string;
-}
+type KeyHash = (typeof HASHES)[number];
 
-const HASHES: readonly KeyHash[] = [
-  { form: /\bSHA256:([\w+/]{43})(?![\w+/])/, of: (blob) => hash("sha256", blob, "base64").slice(0, 43) },
+/** The formats of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
+const HASHES = [
+  {
+    form: /\bSHA256:([\w+/]{43})(?![\w+/])/,
+    of: (blob: Buffer) => hash("sha256", blob, "base64").slice(0, 43),
+  },
   {
     form: /(?:\bMD5:|(?<![\w:]))((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])/i,
-    of: (blob) => (hash("md5", blob).match(/../g) ?? []).join(":"),
+    of: (blob: Buffer) => (hash("md5", blob).match(/../g) ?? []).join(":"),
   },
 ];
 

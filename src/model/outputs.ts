@@ -13,7 +13,7 @@ import {
   type RemoteValues,
   type WireFields,
 } from "./kinds";
-import { type Labels, labelsOf, remoteKeysOf, showsUpperCaseKey } from "./labels";
+import { type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
 import {
   type HiddenInputs,
@@ -26,9 +26,6 @@ import {
   toPlainJson,
 } from "./state";
 
-/** The state before. It is empty for a new object. */
-type PriorOutputs = RecordedMembers;
-
 /** The sources of a resource's outputs. */
 export interface OutputSources {
   /** The inputs or the state whose hidden inputs are kept. */
@@ -39,13 +36,8 @@ export interface OutputSources {
   readonly remoteValues: RemoteValues;
   /** For arguments that somebody has changed since: what was applied. */
   readonly applied?: RemoteValues | undefined;
-  /** The state before: fields that a reply omits are unchanged. */
-  readonly before: PriorOutputs;
-}
-
-/** The same, with digests of the unmanaged fields. */
-interface InstanceOutputSources extends OutputSources {
-  readonly unmanaged: RemoteValues | undefined;
+  /** The state before, which is empty for a new object: fields that a reply omits are unchanged. */
+  readonly before: RecordedMembers;
 }
 
 /** The part of a call's context that outputs depend on. */
@@ -64,7 +56,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
   const own =
     context.kind === projectKind
       ? projectOutputs(object, known)
-      : instanceOutputs(context, object, { ...known, unmanaged });
+      : instanceOutputs(context, object, known, unmanaged);
   const state = {
     ...own,
     ...known.values,
@@ -76,7 +68,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     unmanaged,
     keepsCase: keepsCase(context, object, known),
     isRevisionInHeader: isInHeader(object, known) ? true : undefined,
-    shown: shownProperties(context, object, { ...known, unmanaged }),
+    shown: shownProperties(context, object, known, unmanaged),
   };
   return recorded(toPlainJson(state));
 }
@@ -87,9 +79,12 @@ function keepsCase(
   { fields }: ApiObject,
   { values, before }: OutputSources,
 ): true | undefined {
-  const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
-  const isKept = before.keepsCase || showsUpperCaseKey(kind.fields, values, fields);
-  return hasCapitals && isKept ? true : undefined;
+  const areShown = kind.fields.flatMap(({ type, name, wire }) => {
+    const own = type === "labels" ? Object.keys(labelsOf(values[name])) : [];
+    const shown = labelsOf(fields[wire]);
+    return own.filter((key) => key !== key.toLowerCase()).map((key) => Object.hasOwn(shown, key));
+  });
+  return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
 /** Whether only the ETag header contains the revision. Lists have no such header, and other replies may lack it. */
@@ -97,15 +92,12 @@ function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: Out
   return isInHeaderOnly === true || (!isFromOwnUrl && before.isRevisionInHeader === true);
 }
 
-function wireOf(fields: readonly Field[], values: Arguments): WireFields {
-  return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
-}
-
 /** Returns the names of the optional properties that the object's own URL shows, including unmanaged ones. Other replies prove nothing. */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
-  { values, before, unmanaged = {} }: InstanceOutputSources,
+  { values, before }: OutputSources,
+  unmanaged: RemoteValues = {},
 ): string[] | undefined {
   const { shown: known = [] } = before;
   const isTold = isFromOwnUrl && revision !== undefined;
@@ -151,7 +143,8 @@ const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "rev
 function instanceOutputs(
   { session, kind }: Service,
   { id, fields, revision }: ApiObject,
-  known: InstanceOutputSources,
+  known: OutputSources,
+  unmanaged: RemoteValues | undefined,
 ): Outputs {
   const { revisionField } = session.settings;
   const { before } = known;
@@ -162,7 +155,7 @@ function instanceOutputs(
     url:
       textOrPrevious(fields, "url", before.url) ??
       `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
-    ipAddress: ipAddress(kind.fields, fields, known),
+    ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
     additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
@@ -235,7 +228,8 @@ function wholeSecond(text: unknown): number | undefined {
 function ipAddress(
   fields: readonly Field[],
   object: ApiObject["fields"],
-  { values, before, unmanaged = {} }: InstanceOutputSources,
+  { values, before }: OutputSources,
+  unmanaged: RemoteValues = {},
 ): unknown {
   const [address] = fields.flatMap((field) => addressesIn(field, object));
   const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));

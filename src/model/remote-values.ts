@@ -26,24 +26,18 @@ export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): un
   return word === "" ? null : referencedValue(field, word, ...own);
 }
 
-/**
- * Returns the remote values to record after an apply: those that differ from the arguments. If the reply omits a field, its recorded remote
- * value is kept.
- */
+/** Returns the remote values to record after an apply: those that differ from the arguments. */
 export function remoteValuesAfter(
   fields: readonly Field[],
   values: Arguments,
   object: WireFields,
-  before: RemoteValues = {},
 ): RemoteValues {
   const remoteValues: Record<string, Json> = {};
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
     const word = remoteValueOf(field, object, value);
-    if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
-      remoteValues[field.name] = word === undefined ? before[field.name] : word;
-    }
+    if (word !== undefined && !sameValue(field, word, value)) remoteValues[field.name] = word;
   }
   return remoteValues;
 }

@@ -35,19 +35,11 @@ interface Sources {
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
-export function updateBody(
-  fields: readonly Field[],
-  olds: Recorded,
-  news: DesiredArguments,
-  current: WireFields,
-  ignored: PropertyPaths = [],
-): string {
-  const body: Record<string, Json> = {};
-  for (const field of fields) {
-    const value = sentValue(field, { olds, news, current, ignored });
-    if (value !== undefined && value !== null) body[field.wire] = value;
-  }
-  return JSON.stringify(body);
+export function updateBody(fields: readonly Field[], sources: Sources): string {
+  const body = fields
+    .map((field) => [field.wire, sentValue(field, sources)])
+    .filter(([, value]) => value !== undefined && value !== null);
+  return JSON.stringify(Object.fromEntries(body));
 }
 
 function sentValue(field: Field, sources: Sources): unknown {

@@ -202,7 +202,8 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    !hasAddressBeside(field, object)
+    // If the address has a field of its own, the field for the mode keeps the mode.
+    addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
@@ -239,11 +240,6 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 }
 
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
-
-/** Whether the address has a field of its own. In that case, the field for the mode keeps the mode. */
-function hasAddressBeside(field: Field, object: PropertySides["object"]): boolean {
-  return addressesIn(field, { ...object, [field.wire]: undefined }).length > 0;
-}
 
 /**
  * Whether the object may show its former address in place of the mode that the update has set. In such a service, a pinned address looks the

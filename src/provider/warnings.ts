@@ -86,7 +86,7 @@ export async function warnOfObjectLeftAlone(
  */
 export async function findSameNamed(context: Context, pending: Pending): Promise<string[]> {
   const { name: wanted, project } = sentFields(pending);
-  const objects = await context.kind.list(context.session.client, project, context);
+  const objects = await context.kind.requests(context.session.client, project).list(context);
   const { tracker } = context.session;
   return objects
     .filter(({ fields }) => isSameName(fields.name, wanted))

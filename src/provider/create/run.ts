@@ -219,7 +219,7 @@ async function sendCreation(
 ): Promise<SendOutcome> {
   const { client, finder } = context.session;
   try {
-    return { kind: "accepted", accepted: await context.kind.create(client, body, key, context) };
+    return { kind: "accepted", accepted: await context.kind.requests(client).create(body, key, context) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (again) return { kind: "unsure", error };

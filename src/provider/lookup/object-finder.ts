@@ -164,16 +164,20 @@ export class ObjectFinder {
     const key = JSON.stringify([kind.name, project]);
     let cache = this.listCaches.get(key);
     if (cache === undefined) {
-      const pages = (progress: PauseListener): AsyncIterable<Page> =>
-        kind.pages(this.client, project, { deadline: deadlineIn(this.listTimeoutMs, this.clock), progress });
-      cache = new ListCache((progress) => this.recording(pages(progress), kind, project), this.clock);
+      cache = new ListCache((progress) => this.pages(kind, project, progress), this.clock);
       this.listCaches.set(key, cache);
     }
     return cache;
   }
 
-  private async *recording(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
-    for await (const page of pages) {
+  /** Reads a list page by page, and records its objects. */
+  private async *pages(
+    kind: Kind,
+    project: string | undefined,
+    progress: PauseListener,
+  ): AsyncIterable<Page> {
+    const deadline = deadlineIn(this.listTimeoutMs, this.clock);
+    for await (const page of kind.requests(this.client, project).pages({ deadline, progress })) {
       for (const object of page.objects) this.recordShown({ kind, id: object.id, project }, object);
       yield page;
     }

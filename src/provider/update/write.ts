@@ -102,7 +102,8 @@ async function put(
   const { fields } = context.kind;
   requireUnmanagedShown(context.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const body = updateBody(fields, managed, news, before.fields, ignoredBy(context, change));
+  const sources = { olds: managed, news, current: before.fields, ignored: ignoredBy(context, change) };
+  const body = updateBody(fields, sources);
   try {
     return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
   } catch (error) {
