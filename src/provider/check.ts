@@ -180,7 +180,9 @@ async function recordAndInspectCheck(
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: heldKey }));
     return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
-  const { key, placeholder } = tracker.get(urn);
+  const { key, placeholder: recorded } = tracker.get(urn);
+  const isGivenUp = recorded?.key !== undefined && (await journal?.isGivenUp(recorded.key));
+  const placeholder = isGivenUp ? undefined : recorded;
   for (const live of tracker.recordCheckBeforeCreate(urn)) await journal?.run.retract({ live });
   tracker.extend(urn, { formerUrns });
   const { importId: imported } = hidden;

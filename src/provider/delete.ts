@@ -24,7 +24,7 @@ import {
 import { isAdoptedAgain, isLive } from "./live-objects";
 import { removeObject } from "./remove-object";
 import { idAfterRename } from "./update/renamed";
-import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./warnings";
+import { warnOfObjectLeftAlone } from "./warnings";
 
 /**
  * Deletes a resource. Finishes its unfinished creations first, and for a project, those of its instances.
@@ -149,11 +149,7 @@ async function finishInstancesOf(
     const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
     context.secretSources.push(requestedArguments(entry));
-    if (entry.isLate && entry.id === undefined && entry.operation === undefined) {
-      // Resending the request might create an object that the provider may not delete.
-      await warnOfPossibleObjects(instances, entry);
-      late.push(entry);
-    } else if (entry.id === undefined) {
+    if (entry.id === undefined) {
       const mayBeThere = await finishAndDiscardEntry(instances, desired({ urn: entry.urn, project }), entry);
       if (entry.isLate && mayBeThere) late.push(entry);
       else await journal.remove(entry.key);

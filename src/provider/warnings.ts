@@ -5,7 +5,8 @@ import { isSameName } from "../model/names";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
 import { type Desired, resourceName } from "../model/state";
-import { type Context, identityOf } from "./context";
+import type { Context } from "./context";
+import { isLive } from "./live-objects";
 import { GIVE_UP } from "./partial-state";
 
 const FORGET = `Then ${GIVE_UP}, and run \`pulumi up\` again`;
@@ -87,13 +88,12 @@ export async function warnOfObjectLeftAlone(
 export async function findSameNamed(context: Context, pending: Pending): Promise<string[]> {
   const { name: wanted, project } = sentFields(pending);
   const objects = await context.kind.requests(context.session.client, project).list(context);
-  const { tracker } = context.session;
-  return objects
-    .filter(({ fields }) => isSameName(fields.name, wanted))
-    .filter(
-      ({ id }) => tracker.liveOwner(identityOf(context, id)) === undefined && !pending.imported?.includes(id),
-    )
-    .map(({ id }) => id);
+  const ids: string[] = [];
+  for (const { id, fields } of objects) {
+    const isCandidate = isSameName(fields.name, wanted) && !pending.imported?.includes(id);
+    if (isCandidate && !(await isLive(context, id))) ids.push(id);
+  }
+  return ids;
 }
 
 /** Warns of objects that a failed creation may have made: the failure that the service stored for its key doesn't exclude that (§4.7). */

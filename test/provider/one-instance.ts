@@ -56,7 +56,9 @@ export class OneInstance extends EngineRow {
 
   /** Does what `recover --forget` does. */
   async giveUp(): Promise<void> {
-    await this.journal.giveUp(String(Object(this.there().state.__pending).key));
+    const { state, inputs } = this.there();
+    for (const key of new Set([state.__key, Object(state.__pending).key, inputs.__key]))
+      await this.journal.giveUp(String(key));
     await this.forgetNoted();
   }
 

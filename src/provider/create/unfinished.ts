@@ -41,11 +41,16 @@ export function possiblePurposes(urn: string, key: string | undefined): Creation
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
-/** Whether the state already has what a journal entry records. */
-export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedResource): boolean {
+/**
+ * Whether the state already has what a journal entry records. The replacement of the object in the state may have the same id, because some
+ * services derive ids from names.
+ */
+export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
+  const { key, resource, replaces, id, operation } = entry;
+  const isReplacement = replaces !== undefined && replaces === seen.key && resource !== seen.key;
   return [
     [key, seen.key],
-    [id, seen.id],
+    [isReplacement ? undefined : id, seen.id],
     [operation?.id, seen.operation],
   ].some(([one, other]) => one !== undefined && one === other);
 }
@@ -163,7 +168,7 @@ export function finishAndDiscardEntry(context: Context, inputs: Desired, entry: 
 
 /**
  * Finishes an unfinished creation that isn't needed any more: waits for it or resends its request, then deletes its object if I3 allows that,
- * or warns about it.
+ * or warns about it. If that object may not be deleted, the request isn't resent, because it may create the object only now.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
  * @returns whether it has created an object, or may have
@@ -175,16 +180,18 @@ export async function finishAndDiscard(
   unfinished: UnfinishedCreation,
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
+  const { isLate = false, id, operation } = unfinished;
   try {
-    return await context.progress.during("cleaning up an interrupted creation", () =>
-      runAndDiscard(context, inputs, unfinished),
-    );
+    if (!isLate || id !== undefined || operation !== undefined)
+      return await context.progress.during("cleaning up an interrupted creation", () =>
+        runAndDiscard(context, inputs, unfinished),
+      );
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
-    await warnOfPossibleObjects(context, unfinished);
-    await markFinished(context, unfinished); // so that it is reported only once in this run
-    return true;
   }
+  await warnOfPossibleObjects(context, unfinished);
+  await markFinished(context, unfinished); // so that it is reported only once in this run
+  return true;
 }
 
 async function runAndDiscard(
@@ -226,10 +233,7 @@ export async function discard(
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;
-  if (await journal.run.has({ settled: key })) return true;
-  const isGivenUp = await journal.isGivenUp(key);
-  if (isGivenUp) await markFinished(context, { key }); // so that create takes another key
-  return isGivenUp;
+  return (await journal.run.has({ settled: key })) || journal.isGivenUp(key);
 }
 
 /** Tells all processes of this run that a creation is finished. */

@@ -27,7 +27,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
     await web.journal.begin({
       urn: URN,
       key,
-      resource: key,
+      resource: "id" in common ? String(inputs.__key) : key,
       replaces: String(inputs.__key),
       body: "{}",
       at: 1,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, madeProject, type Service, startService } from "../service";
@@ -57,6 +58,19 @@ describe("the object of a killed replacement", () => {
     await web.journal.begin(await web.noted());
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
+  });
+
+  test("is adopted if it has the former object's id, because the service derives ids from names", async () => {
+    const { service, web } = await oneInstance({ behaviour: { ids: "slug", idReuse: true } });
+    await web.up({ name: "web" });
+    const { id } = web.there();
+    service.emulator.remove(id);
+    await web.killedUp({ ...ANEW, name: "web" });
+    await web.journal.extend((await web.noted()).key, { id }); // the process has outlived its command
+    service.emulator.finishOperations();
+    expect(await web.up({ ...ANEW, name: "web" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.posts()).toHaveLength(2);
   });
 
   test("is deleted if it was created in another project and only lists show it", async () => {
@@ -122,6 +136,17 @@ test("an update doesn't fail because the outcome of an older interrupted creatio
   expect([...service.emulator.instances.keys()]).toEqual([other, id]);
   expect(service.warnings).toEqual([expect.stringContaining(`may have created instance ${other}, which`)]);
   expect(await web.entry()).toBeUndefined();
+});
+
+test("a request that may never have been sent isn't sent for an older interrupted creation", async () => {
+  const { service, web } = await oneInstance();
+  const entry = await web.killedBeforeTheAnswer();
+  service.emulator.remove([...service.emulator.instances.keys()][0] ?? "");
+  await web.up({}, { onAnotherMachine: true });
+  await web.note({ ...entry, key: randomUUID() });
+  expect(await web.up()).toBeUndefined();
+  await web.expectOne();
+  expect(service.warnings).toEqual([]);
 });
 
 describe("the deletion of a project", () => {

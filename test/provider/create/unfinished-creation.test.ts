@@ -196,3 +196,48 @@ describe("a creation whose operation failed", () => {
     await web.expectOne();
   });
 });
+
+describe("after an unfinished creation is given up, the resource is created with a key that was never sent,", () => {
+  /** Creates an instance that doesn't become ready in time, deletes it at the service, and gives its creation up. */
+  async function giveUp({ service, web }: Awaited<ReturnType<typeof oneInstance>>) {
+    await web.up({ __timeouts: { create: "5s" } });
+    service.emulator.finishOperations();
+    for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
+    await web.giveUp();
+  }
+
+  const slow = { behaviour: { operationMs: 3_600_000 } };
+
+  test("also if that creation followed a failed one", async () => {
+    const { service, web } = await oneInstance(slow);
+    service.emulator.failNextOperation({ kind: "create" });
+    await web.up({ __timeouts: { create: "5s" } });
+    service.emulator.finishOperations();
+    await giveUp({ service, web });
+    service.emulator.behaviour.operationMs = 100;
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+    expect(web.keys()).toBe(3);
+  });
+
+  test("also if it is given up twice", async () => {
+    const { service, web } = await oneInstance(slow);
+    await giveUp({ service, web });
+    await giveUp({ service, web });
+    service.emulator.behaviour.operationMs = 100;
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+    expect(web.keys()).toBe(3);
+  });
+
+  test("also if the creation after it fails once", async () => {
+    const { service, web } = await oneInstance(slow);
+    await giveUp({ service, web });
+    service.emulator.behaviour.operationMs = 100;
+    service.emulator.failNextOperation({ kind: "create" });
+    expect(await web.up()).toContain("failed");
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+    expect(web.keys()).toBe(3);
+  });
+});
