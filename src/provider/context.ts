@@ -58,15 +58,9 @@ export function waitForOperationSuccess(context: Context, operation: Operation):
 export function waitForOperationEnd(
   context: Context,
   operation: Operation,
-  onSeen: (seen: Operation) => void = () => {},
+  onSeen?: (seen: Operation) => void,
 ): Promise<Operation> {
-  const { poll, ...options } = waitOptions(context);
-  const seeing: WaitOptions["poll"] = async (before, signal) => {
-    const seen = await poll(before, signal);
-    onSeen(seen);
-    return seen;
-  };
-  return waitForOperation(operation, { ...options, poll: seeing }).finally(() =>
+  return waitForOperation(operation, waitOptions(context, onSeen)).finally(() =>
     context.progress.show(undefined),
   );
 }
@@ -88,22 +82,22 @@ export async function fetchOperation(
   }
 }
 
-function waitOptions({
-  session: { client, clock },
-  deadline,
-  signal: ending,
-  progress,
-}: Context): WaitOptions {
+function waitOptions(context: Context, onSeen?: (seen: Operation) => void): WaitOptions {
+  const { session, deadline, signal, progress } = context;
+  const { client, clock } = session;
   return {
-    poll: (seen, signal) => client.operations.poll(seen, { deadline, signal, progress }),
+    poll: async (before, signal) => {
+      const seen = await client.operations.poll(before, { deadline, signal, progress });
+      onSeen?.(seen);
+      return seen;
+    },
     deadline,
-    signal: ending,
+    signal,
     clock,
     onProgress: (seen) => progress.show(seen),
   };
 }
 
-/** Returns the arguments of a resource. */
 export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
@@ -157,13 +151,13 @@ export function requireSameProvider(
   throw new CloudInfraError(
     "provider_changed",
     `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
-    { hint: HINT_ON_PROVIDER },
+    {
+      hint:
+        "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the " +
+        "creation",
+    },
   );
 }
-
-/** The hint for an unfinished creation whose resource now uses another provider. */
-const HINT_ON_PROVIDER =
-  "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
 
 /** Names a provider in a message. */
 export function nameOfProvider(name: string | undefined): string {

@@ -32,8 +32,7 @@ import type { EngineLog } from "./progress/engine-log";
 import { Progress } from "./progress/progress";
 import { read } from "./read";
 import type { Sessions } from "./session";
-import type { Shutdown } from "./shutdown";
-import { recordDeletion } from "./shutdown";
+import { recordDeletion, type Shutdown } from "./shutdown";
 import { updateResource } from "./update";
 import { NotApplied } from "./update/apply";
 
@@ -139,13 +138,10 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
         ...{ id, known: secretSources },
         call: failedCallOf(action, resource),
       });
-      const left = stateAfterFailure(error, id);
-      if (left !== undefined) {
-        // The host adds the provider's text only to successful results.
-        const { bag } = seal({ ...left.outs, providerText: resource.providerText });
-        throw new InitializationError(left.id, bag, words, error);
-      }
-      throw new HostError(words, error);
+      if (!isPartialFailure(error)) throw new HostError(words, error);
+      // The host adds the provider's text only to successful results.
+      const { bag } = seal({ ...error.outs, providerText: resource.providerText });
+      throw new InitializationError(error.id, bag, words, error);
     } finally {
       await progress.clear();
     }
@@ -283,13 +279,4 @@ type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {
   return error instanceof PartialState || error instanceof NotApplied;
-}
-
-/** Returns what a failure leaves in the state, and under which id. */
-function stateAfterFailure(
-  error: unknown,
-  id: string | undefined,
-): { id: string; outs: Recorded } | undefined {
-  if (error instanceof PartialState) return error;
-  return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

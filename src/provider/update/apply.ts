@@ -82,6 +82,7 @@ export async function applyUpdate(
   throw isPending(written)
     ? notYetApplied(context, change, outcome.unapplied, outs)
     : new NotApplied(
+        id,
         outcome.unapplied,
         { ...outs, pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
         possibleReasonFor(change, outcome),
@@ -253,6 +254,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 /** The service accepted a change but didn't apply it. Contains the resulting state. */
 export class NotApplied extends CloudInfraError {
   constructor(
+    readonly id: string,
     readonly fields: readonly Field[],
     readonly outs: Recorded,
     doubt: PossibleReason | undefined,
