@@ -27,7 +27,8 @@ export class ListCache implements PauseListener {
   private confirmation: Promise<ListReading> | undefined;
   private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
-  private readCount = 0;
+  /** The number of reads in the current series, since the last write. */
+  reads = 0;
 
   constructor(
     private readonly pages: (progress: PauseListener) => AsyncIterable<Page>,
@@ -49,15 +50,10 @@ export class ListCache implements PauseListener {
     return this.latest?.pages ?? 0;
   }
 
-  /** The number of reads in the current series, since the last write. */
-  get reads(): number {
-    return this.readCount;
-  }
-
   /** Counts a read of an object of this list. */
   recordRead(): void {
     const now = this.clock.now();
-    this.readCount = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.readCount + 1;
+    this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
     this.lastReadAt = now;
   }
 
@@ -73,7 +69,7 @@ export class ListCache implements PauseListener {
       const found = listing.objects.get(id);
       if (found !== undefined) return found;
       if (listing.isWhole) return "missing";
-      const pays = (listing.pages + 1) * READS_PER_PAGE <= this.readCount;
+      const pays = (listing.pages + 1) * READS_PER_PAGE <= this.reads;
       if (!listing.isAtWork && !pays && !isPatient()) return "costly";
       await listing.next();
     }
@@ -89,17 +85,12 @@ export class ListCache implements PauseListener {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** Returns the first page of a list that starts after this call. */
-  firstPage(): Promise<ListReading> {
-    return this.startNew((listing) => listing.first().then(() => listing));
-  }
-
   /** Returns the first page of a list that starts after a series of deletions, and so confirms all of them. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {
       this.confirmation = undefined;
-      return this.firstPage();
+      return this.startNew((listing) => listing.first().then(() => listing));
     });
     return this.confirmation;
   }
@@ -107,7 +98,7 @@ export class ListCache implements PauseListener {
   /** Discards what was read, because this process has changed an object. */
   invalidate(): void {
     this.listing = undefined;
-    this.readCount = 0;
+    this.reads = 0;
   }
 
   pausing(pause: Pause | undefined): void {
