@@ -103,7 +103,6 @@ function hasUnknown(value: unknown): boolean {
     : isUnknown(value);
 }
 
-/** Accepts unknown values. */
 const orUnknown = <T extends v.GenericSchema>(schema: T) =>
   v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
 

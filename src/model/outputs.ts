@@ -66,7 +66,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     remoteValues: unlessEmpty(known.remoteValues),
     applied: unlessEmpty(known.applied),
     unmanaged,
-    keepsCase: keepsCase(context, object, known),
+    keepsCase: keepsCase(context.kind, object, known),
     isRevisionInHeader: isInHeader(object, known) ? true : undefined,
     shown: shownProperties(context, object, known, unmanaged),
   };
@@ -74,14 +74,10 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
 }
 
 /** Whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
-function keepsCase(
-  { kind }: Service,
-  { fields }: ApiObject,
-  { values, before }: OutputSources,
-): true | undefined {
-  const areShown = kind.fields.flatMap(({ type, name, wire }) => {
+function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: OutputSources): true | undefined {
+  const areShown = fields.flatMap(({ type, name, wire }) => {
     const own = type === "labels" ? Object.keys(labelsOf(values[name])) : [];
-    const shown = labelsOf(fields[wire]);
+    const shown = labelsOf(object.fields[wire]);
     return own.filter((key) => key !== key.toLowerCase()).map((key) => Object.hasOwn(shown, key));
   });
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;

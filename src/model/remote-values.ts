@@ -124,13 +124,7 @@ interface ComparedValue {
   readonly isDrifted?: boolean;
 }
 
-interface KnownValue {
-  readonly value: unknown;
-  readonly word: unknown;
-  readonly applied: unknown;
-  readonly ipAddress?: unknown;
-  readonly isEcho?: boolean | undefined;
-}
+type KnownValue = Omit<ComparedValue, "isDrifted"> & Pick<KnownValues, "ipAddress" | "isEcho">;
 
 function compareField(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
   if (now === undefined) return known;

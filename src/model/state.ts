@@ -27,7 +27,6 @@ const argumentMembers = {
 } as const satisfies Record<keyof Arguments, Members[string]>;
 
 const programMembers = {
-  /** URN of the resource. */
   urn: ["__urn", string],
   timeouts: [
     "__timeouts",

@@ -50,11 +50,7 @@ export function waitForOperationSuccess(context: Context, operation: Operation):
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
-/**
- * Waits until an operation ends, whatever its final status is.
- *
- * @param onSeen called with the result of each poll
- */
+/** Waits until an operation ends, whatever its final status is. @param onSeen called with the result of each poll */
 export function waitForOperationEnd(
   context: Context,
   operation: Operation,

@@ -134,10 +134,8 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
         work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
       );
     } catch (error) {
-      const words = wordsFor(error, VERBS[action], resource, {
-        ...{ id, known: secretSources },
-        call: failedCallOf(action, resource),
-      });
+      const call = failedCallOf(action, resource);
+      const words = wordsFor(error, VERBS[action], resource, { id, known: secretSources, call });
       if (!isPartialFailure(error)) throw new HostError(words, error);
       // The host adds the provider's text only to successful results.
       const { bag } = seal({ ...error.outs, providerText: resource.providerText });
@@ -147,11 +145,12 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     }
   }
 
+  /** Formats an error. `known` is everything that may contain secrets. */
   function wordsFor(
     error: unknown,
     verb: string,
     { urn, key }: HiddenInputs,
-    { id, known, call }: FailureContext,
+    { id, known, call }: { id: string | undefined; known: readonly SecretSource[]; call?: FailedCall },
   ): string {
     const name = resourceName(urn) ?? id ?? "";
     // Without a check in this run, the name comes from the state, and the resource may have been renamed since.
@@ -260,14 +259,6 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 
 /** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
-
-/** The circumstances of a failed call. */
-interface FailureContext {
-  readonly id: string | undefined;
-  /** Everything that may contain secrets. */
-  readonly known: readonly SecretSource[];
-  readonly call?: FailedCall;
-}
 
 function failedCallOf(verb: keyof typeof VERBS, { key, timeouts }: HiddenInputs): FailedCall {
   const hasOwnTimeout = verb !== "read" && timeouts?.[verb] !== undefined;

@@ -274,11 +274,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
     : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
-/**
- * Returns the error for an imported object that can't be updated to what the program asks for.
- *
- * @param cause the error of the update
- */
+/** Returns the error for an imported object that can't be updated to what the program asks for. @param cause the update's error */
 function importDiffers(
   { kind }: Context,
   id: string,

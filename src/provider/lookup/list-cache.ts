@@ -7,6 +7,8 @@ import type { Pause, PauseListener } from "../../polling/schedule";
  * is unknown: the cache alternates pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
+/** Reads that arrive within this time, in milliseconds, share one list. */
+const BATCH_WINDOW_MS = 20;
 /** After a pause of this length, in milliseconds, a read starts a new series. */
 const UNRELATED_AFTER_MS = 30_000;
 
@@ -25,6 +27,7 @@ export class ListCache implements PauseListener {
   private queued: Promise<ListReading> | undefined;
   /** The list that confirms the deletions accepted since the last list started. */
   private confirmation: Promise<ListReading> | undefined;
+  private window: Promise<void> | undefined;
   private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
   /** The number of reads in the current series, since the last write. */
@@ -55,6 +58,14 @@ export class ListCache implements PauseListener {
     const now = this.clock.now();
     this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
     this.lastReadAt = now;
+  }
+
+  /** Waits a moment for other reads of this list. */
+  otherReads(): Promise<void> {
+    this.window ??= this.clock.sleep(BATCH_WINDOW_MS).finally(() => {
+      this.window = undefined;
+    });
+    return this.window;
   }
 
   /**

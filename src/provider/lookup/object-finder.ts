@@ -13,13 +13,9 @@ import {
   toLookupResult,
 } from "./object-getter";
 
-/** Reads that arrive within this time, in milliseconds, share one list. */
-const BATCH_WINDOW_MS = 20;
-
 /** Looks up objects with GET if the service offers it and that is cheaper, or else in whole lists (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
-  private readonly windows = new Map<ListCache, Promise<void>>();
   private readonly gets: ObjectGetter;
   /** The projects that the service has shown, and those of the instances that it has shown. */
   private readonly projects = new Set<string | undefined>();
@@ -42,7 +38,7 @@ export class ObjectFinder {
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
     cache.recordRead();
-    if (!cache.usable) await this.waitForOtherReads(cache);
+    if (!cache.usable) await cache.otherReads();
     if (cache.usable || cache.reads > 1) {
       const isPatient = (): boolean => this.gets.isUnsupported(ref);
       const seen = await this.inTime(cache, cache.seek(ref.id, isPatient), ref, options);
@@ -95,12 +91,11 @@ export class ObjectFinder {
     options: LookupOptions,
     last = ref,
   ): Promise<LookupResult> {
-    const isFromList = "missing" in first && first.missing === "list";
-    if (isFromList) {
+    if ("missing" in first && first.missing === "list") {
       const result = await this.gets.get(ref, options);
       if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
+      return this.findInList(last, options);
     }
-    if (isFromList) return this.findInList(last, options);
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
@@ -196,15 +191,6 @@ export class ObjectFinder {
         if (!isCloudInfraError(error)) throw error;
       }
     }
-  }
-
-  /** Waits a moment for other reads of the same list. */
-  private waitForOtherReads(cache: ListCache): Promise<void> {
-    const open = this.windows.get(cache);
-    if (open !== undefined) return open;
-    const window = this.clock.sleep(BATCH_WINDOW_MS).finally(() => this.windows.delete(cache));
-    this.windows.set(cache, window);
-    return window;
   }
 }
 

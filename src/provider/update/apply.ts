@@ -29,8 +29,8 @@ import {
   mayBeRenamed,
   type ReportedId,
 } from "./renamed";
-import { requestedChanges } from "./requested";
-import { type Change, prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
+import { type Change, requestedChanges } from "./requested";
+import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
  * Updates an object (§4.5): reads it, sends a full body conditionally on its revision, and checks the result.
@@ -220,7 +220,6 @@ function reportedIdOf(
   return { id, isProof: isSameName(fields.name, news.name) };
 }
 
-/** Returns the error for an object that isn't found after the update. */
 function objectMissing(
   context: Context,
   change: Change,

@@ -26,16 +26,13 @@ export type Verdict = "made" | "again" | { readonly conflict: readonly PropertyS
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
-  {
-    unsure,
-    countsNew,
-    isKnown,
-  }: {
-    unsure?: readonly PropertySides[] | undefined;
+  known: {
+    unsure: readonly PropertySides[] | undefined;
     countsNew: (field: Field) => boolean;
     isKnown: boolean;
   },
 ): Verdict {
+  const { unsure, countsNew, isKnown } = known;
   const isOwn =
     unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
   const conflict = sides.filter(

@@ -26,14 +26,14 @@ import {
 } from "../../model/three-way";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
-import { type Change, requireUpdatedObject, type WriteResult } from "./write";
+import type { Change } from "./requested";
+import { requireUpdatedObject, type WriteResult } from "./write";
 
 /** The result of an update. */
 export interface UpdateOutcome {
   readonly object: ApiObject;
   /** The object in the reply to the update, before anybody could change it again. Not every service returns it. */
   readonly own?: ApiObject | undefined;
-  /** The object before the update. */
   readonly before?: ApiObject;
   /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];

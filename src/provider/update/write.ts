@@ -1,33 +1,16 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field, RemoteValues, WireFields } from "../../model/kinds";
+import type { WireFields } from "../../model/kinds";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
-import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
 import { readUntil } from "../absence";
 import type { Context } from "../context";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
 import { presentUnlessRenamed } from "./renamed";
-import { withUnsettled } from "./requested";
-
-/** An update of one object: the state, the inputs, and the fields to set. */
-export interface Change {
-  readonly id: string;
-  readonly olds: Recorded;
-  readonly news: Desired;
-  readonly fields: readonly Field[];
-  /** Values that an earlier update of unknown outcome requested, and that the service may still set. */
-  readonly unsettled?: RemoteValues | undefined;
-  /** Everything that the earlier update requested. */
-  readonly former?: RemoteValues | undefined;
-  /** The object from which the first body was built. */
-  readonly before?: ApiObject;
-  /** Paths to leave unchanged. @default the option `ignoreChanges`, which doesn't apply to creations */
-  readonly ignored?: PropertyPaths;
-}
+import { type Change, withUnsettled } from "./requested";
 
 /** The end of an update: the service accepted its PUT, or nothing was left to do. */
 export type WriteResult =
@@ -168,11 +151,8 @@ function judged(
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
-  return judgeConflict(all, {
-    unsure,
-    countsNew: ({ name }) => now[name] !== seen[name],
-    isKnown: object.revision === undefined || hasKnownRevision(change, object),
-  });
+  const isKnown = object.revision === undefined || hasKnownRevision(change, object);
+  return judgeConflict(all, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
