@@ -62,11 +62,11 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown =>
 
 /** Returns the current value in a form that a request can contain: the applied value if the object shows its recorded remote value. */
 function currentValue(field: Field, sources: Sources): unknown {
-  const { olds } = sources;
-  const own = olds[field.name];
+  const { name } = field;
+  const { remoteValues = {}, [name]: own } = sources.olds;
   const shown = shownIn(field, sources);
   if (field.type === "labels" || shown === undefined) return shown;
-  const known = knownRemoteValue(field, olds);
+  const known = Object.hasOwn(remoteValues, name) ? remoteValues[name] : own;
   const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
   const isUntold = word === null && field.change === "replace"; // such a field always has a value
   const isAsKnown = isUntold || sameValue(field, word, known);
@@ -89,11 +89,6 @@ function isSendable({ type }: Field, value: unknown): boolean {
   if (value === undefined || value === null || type === "labels") return true;
   if (type === "keys") return sshKeysIn(value) !== undefined;
   return typeof value !== "object" && !JSON_TEXT.test(String(value));
-}
-
-function knownRemoteValue({ name }: Field, olds: Recorded): unknown {
-  const { remoteValues = {} } = olds;
-  return Object.hasOwn(remoteValues, name) ? remoteValues[name] : olds[name];
 }
 
 function mergedLabels(field: Field, sources: Sources): Labels {
