@@ -75,11 +75,7 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/**
- * Whether this program has deleted a project.
- *
- * @param createdAt creation date of the project, or of an object in it. An earlier request concerned another project with the same id
- */
+/** Whether this program has deleted a project. A request before `createdAt` concerned another project with the same id. */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,
@@ -113,11 +109,7 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
 
-/**
- * Reads an object that must exist, for example to update it.
- *
- * @throws CloudInfraError `not_found` if the object no longer exists; `forbidden` if its absence proves nothing
- */
+/** Reads an object that must exist, for example to update it. */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, state));
   if (found !== undefined) return found;

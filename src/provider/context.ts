@@ -61,11 +61,7 @@ export function waitForOperationEnd(
   );
 }
 
-/**
- * Fetches an operation of an earlier run.
- *
- * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
- */
+/** Fetches an operation of an earlier run. If the service no longer reports the operation, that proves nothing about its result. */
 export async function fetchOperation(
   context: Context,
   operation: NonNullable<Pending["operation"]>,
@@ -107,11 +103,7 @@ export function objectRefOf(
   return { kind, id, project, createdAt, wasReadByGet: shown !== undefined };
 }
 
-/**
- * Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded.
- *
- * @throws CloudInfraError `endpoint_changed`
- */
+/** Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded. */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
@@ -135,8 +127,6 @@ export function requireRecordedEndpoint(
 /**
  * Requires that an unfinished creation is resumed by the provider that began it. Another account may not show its object, and would create a
  * second one.
- *
- * @throws CloudInfraError `provider_changed`
  */
 export function requireSameProvider(
   { session, kind }: Context,

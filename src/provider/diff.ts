@@ -32,9 +32,8 @@ export async function diffResource(
   { id, olds, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
   const { urn } = news;
-  const { key, importId: importedBefore, endpoint, isResumed } = olds;
+  const { key, importId: importedBefore, isResumed, pending } = olds;
   const { journal, tracker } = sessions;
-  const pending = olds.pending;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
@@ -52,7 +51,7 @@ export async function diffResource(
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
-  tracker.recordDiff(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
+  tracker.recordDiff(urn, object, olds, replaces);
   // Another process may be about to delete another record of the object, or to adopt it.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   return answer;

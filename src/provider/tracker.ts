@@ -8,6 +8,7 @@ import {
   type HiddenInputs,
   type ProgramValues,
   programValuesOf,
+  type RecordedMembers,
   toPlainJson,
   withProgramValues,
 } from "../model/state";
@@ -52,16 +53,6 @@ export interface LiveObject {
   readonly adoptedFor?: readonly string[] | undefined;
 }
 
-/** What a diff reports about a state. */
-interface DiffedState {
-  readonly pending: Pending | undefined;
-  readonly replaces: boolean;
-  /** The recorded endpoint. */
-  readonly at: string | undefined;
-  readonly key: string | undefined;
-  readonly importedBefore?: string | undefined;
-}
-
 /** Tracks the resources that this process was called for. A process serves one run of one stack. */
 export class ResourceTracker {
   /** Organization of the stack, once a check, or a delete in a run without checks, has reported it. */
@@ -95,11 +86,7 @@ export class ResourceTracker {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
-  /**
-   * Records a check without prior inputs: the resource is about to be created or replaced.
-   *
-   * @returns the keys of the objects that stop being live
-   */
+  /** Records that a resource is about to be created or replaced. Returns the keys of the objects that stop being live. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
     const before = this.get(urn);
@@ -178,7 +165,8 @@ export class ResourceTracker {
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
-    { pending, replaces, at, key: held, importedBefore }: DiffedState,
+    { pending, endpoint, key: held, importId: importedBefore }: RecordedMembers,
+    replaces: boolean,
   ): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
@@ -194,7 +182,7 @@ export class ResourceTracker {
       id: object.id,
       operation,
       placeholder,
-      placeholderAt: at,
+      placeholderAt: endpoint,
       importedBefore,
     });
     if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });

@@ -40,8 +40,6 @@ import {
 /**
  * Returns the id of the object that the `import` option names, or `undefined` if the resource has imported it before: its replacement creates
  * another object.
- *
- * @throws CloudInfraError `not_found` if this run has deleted the object
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
