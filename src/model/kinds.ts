@@ -114,6 +114,12 @@ export const typeName = (input: unknown): string =>
       ? "a list"
       : `a ${typeof input === "object" ? "map" : typeof input}`;
 
+/** Returns a step of a property path for error messages: `.name`, `["a.b"]` or `[0]`. */
+export function pathStep(key: unknown): string {
+  if (typeof key === "number") return `[${key}]`;
+  return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
 const string = v.string((issue) => `must be a string, but is ${typeName(issue.input)}`);
 
 const text = v.pipe(

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../api/client";
-import { propertyPath } from "../diagnostics/problem";
+import { accessor } from "../diagnostics/problem";
 import {
   addressBeside,
   addressesIn,
@@ -91,7 +91,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
   return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
     field,
     path: [field.name, key],
-    property: labelPath(field, key),
+    property: field.name + accessor(key),
     inState: inState.get(key),
     applied: appliedIn(applied, key),
     known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // the recorded key may be in lower case
@@ -187,11 +187,6 @@ export function isUpdateApplied(
 
 function entriesOf(labels: unknown): Map<string, unknown> {
   return new Map(Object.entries(labelsOf(labels)));
-}
-
-function labelPath({ name }: Field, key: string): string {
-  const pointer = `/${name}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-  return propertyPath({ pointer }, (first) => first) ?? name;
 }
 
 /** Whether the remote value is certainly a normalized form of the desired one: only the case differs, or it is an address for "auto" (§2.2). */

@@ -3,7 +3,7 @@ import type { ApiObject, Client } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
-import { instanceKind, isMap, type Kind, projectKind, typeName } from "../model/kinds";
+import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/kinds";
 import { labelsOf } from "../model/labels";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
@@ -180,7 +180,7 @@ export function instanceFilter(given: unknown = {}, secrets: readonly string[] =
     if (value === undefined) return undefined;
     if (!isMap(value)) problems.push(`labels: must be a map of strings, but is ${nameOf(value)}`);
     const entries = Object.entries(labelsOf(value)).map(([key, label]) => {
-      const path = secrets.includes("labels") ? "labels" : pathOf("labels", key);
+      const path = secrets.includes("labels") ? "labels" : `labels${pathStep(key)}`;
       if (!/^\S+$/.test(key)) problems.push(`${path}: a label key must not be empty or contain white space`);
       return [key, stringIn(path, label)];
     });
@@ -210,9 +210,6 @@ export function matchesFilter(
   if (status !== undefined && one.status !== status) return false;
   return Object.entries(labels).every(([key, value]) => one.labels?.[key] === value);
 }
-
-const pathOf = (name: string, key: string): string =>
-  /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
 
 function nameOf(value: unknown): string {
   return value === undefined || Number.isNaN(value) ? String(value) : typeName(value);
