@@ -67,7 +67,9 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     applied: unlessEmpty(known.applied),
     unmanaged,
     keepsCase: keepsCase(context.kind, object, known),
-    isRevisionInHeader: isInHeader(object, known) ? true : undefined,
+    // Lists have no ETag header, and other replies may lack it.
+    isRevisionInHeader:
+      object.isInHeaderOnly || (!object.isFromOwnUrl && known.before.isRevisionInHeader) ? true : undefined,
     shown: shownProperties(context, object, known, unmanaged),
   };
   return recorded(toPlainJson(state));
@@ -81,11 +83,6 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
     return own.filter((key) => key !== key.toLowerCase()).map((key) => Object.hasOwn(shown, key));
   });
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
-}
-
-/** Whether only the ETag header contains the revision. Lists have no such header, and other replies may lack it. */
-function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: OutputSources): boolean {
-  return isInHeaderOnly === true || (!isFromOwnUrl && before.isRevisionInHeader === true);
 }
 
 /** Returns the names of the optional properties that the object's own URL shows, including unmanaged ones. Other replies prove nothing. */
@@ -165,10 +162,12 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
     ...instanceFields.map((field) => field.wire),
   ]);
   const found = Object.entries(fields).filter(([name]) => !shown.has(name));
-  return {
-    ...known,
-    ...Object.fromEntries(found.map(([name, value]) => [name, sameAs(value, known[name])])),
-  };
+  const steady = found.map(([name, now]) => {
+    const before = known[name];
+    // A list may show a number that another reply shows as a string.
+    return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
+  });
+  return { ...known, ...Object.fromEntries(steady) };
 }
 
 /** Whether nothing has changed. In that case, a reply without a revision keeps the recorded one. */
@@ -186,11 +185,6 @@ function textOrPrevious(fields: ApiObject["fields"], name: string, before: unkno
   if (value === undefined) return before;
   if (value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** Keeps the former value if the two are equal: a list may show a number that another reply shows as a string. */
-function sameAs(now: unknown, before: unknown): unknown {
-  return isSameJson(now, before) ? before : sameMoment(now, before);
 }
 
 /** Keeps the former date if only fractions of a second differ, because list items may have them and other replies not (§2.1). */

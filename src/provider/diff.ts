@@ -61,8 +61,9 @@ export async function diffResource(
     const show = (message: string): Promise<void> => log.statusLogFor(urn).write(message);
     // If a resource is deleted before its replacement, its dependents get a diff without a check, which asks what becomes unknown. Because of
     // `ignoreChanges`, their inputs may differ from the object.
-    const given =
-      checkedWithOlds || tracker.isRefreshed(object) ? news : withPriorArguments(kind, olds, news);
+    const { isAutonamed } = olds;
+    const prior = { isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
+    const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };
     const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const fields = withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted });
     const plainly = diff(fields, olds, wanted);
@@ -106,12 +107,6 @@ export async function diffResource(
     }
     return plainly;
   }
-}
-
-/** Returns the inputs with the state's arguments, except for unknown ones. */
-function withPriorArguments(kind: Kind, olds: Recorded, news: Desired): Desired {
-  const { isAutonamed } = olds;
-  return { ...news, isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
 }
 
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {

@@ -134,7 +134,8 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
         work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
       );
     } catch (error) {
-      const call = failedCallOf(action, resource);
+      const hasOwnTimeout = action !== "read" && resource.timeouts?.[action] !== undefined;
+      const call = { verb: action, isLookedUp: resource.key === undefined, hasOwnTimeout };
       const words = wordsFor(error, VERBS[action], resource, { id, known: secretSources, call });
       if (!isPartialFailure(error)) throw new HostError(words, error);
       // The host adds the provider's text only to successful results.
@@ -259,11 +260,6 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 
 /** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
-
-function failedCallOf(verb: keyof typeof VERBS, { key, timeouts }: HiddenInputs): FailedCall {
-  const hasOwnTimeout = verb !== "read" && timeouts?.[verb] !== undefined;
-  return { verb, isLookedUp: key === undefined, hasOwnTimeout };
-}
 
 /** A failure that leaves something in the state. */
 type PartialFailure = PartialState | NotApplied;

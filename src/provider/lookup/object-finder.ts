@@ -1,4 +1,4 @@
-import type { ApiObject, CallOptions, Client, Page } from "../../api/client";
+import type { ApiObject, Client, Page } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
 import { type Clock, deadlineIn, formatDuration, limitOf, remainingMs, within } from "../../polling/clock";
@@ -143,16 +143,29 @@ export class ObjectFinder {
     for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
+  /** Waits for a list that several calls share, each until its own deadline. If one call times out, the list continues for the others. */
   private inTime<T>(
     cache: ListCache,
     work: Promise<T>,
     { kind }: Omit<ObjectRef, "id">,
-    options: LookupOptions,
+    { deadline, signal: outer, progress }: LookupOptions,
   ): Promise<T> {
     const listing = `listing ${kind.name}s`;
-    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, listing);
+    const untilDeadline = async (): Promise<T> => {
+      const limit = limitOf(remainingMs(deadline, this.clock), this.clock, outer);
+      try {
+        return await within(limit.signal, work);
+      } catch (error) {
+        if (!limit.signal.aborted) throw error;
+        if (outer?.aborted)
+          throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
+        throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${listing}`);
+      } finally {
+        limit.release();
+      }
+    };
     const what = () => ({ for: `${listing} (page ${cache.page})`, pause: cache.pause });
-    return options.progress?.during(what, inTime) ?? inTime();
+    return progress?.during(what, untilDeadline) ?? untilDeadline();
   }
 
   private listCacheFor({ kind, project }: Omit<ObjectRef, "id">): ListCache {
@@ -196,28 +209,4 @@ export class ObjectFinder {
 
 function projectOf({ kind, id, project }: ObjectRef): string | undefined {
   return kind.name === "project" ? id : project;
-}
-
-/**
- * Waits for work that several calls share, each until its own deadline. If one call times out, the work continues for the others.
- *
- * @param what the work, for messages: `listing instances`
- * @throws CloudInfraError `timeout`, `aborted`, or the error of the work
- */
-async function withinOwnDeadline<T>(
-  shared: Promise<T>,
-  { deadline, signal: outer }: CallOptions,
-  clock: Clock,
-  what: string,
-): Promise<T> {
-  const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-  try {
-    return await within(limit.signal, shared);
-  } catch (error) {
-    if (!limit.signal.aborted) throw error;
-    if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${what}`);
-  } finally {
-    limit.release();
-  }
 }

@@ -39,7 +39,7 @@ export async function prepareWrite(
   // It may be newer than the state, or older because a list lags. A PUT would show which. Otherwise, another read is needed.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
   const before = isAgain ? current : await newerThan(context, change, current);
-  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before, {}) === "made";
+  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "made";
   return { before, isMade };
 }
 
@@ -63,7 +63,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       refusal = answer;
       if (answer.sent) unsure = sides(context, change, before);
       before = await newerThan(context, change, before);
-      if (verdict(context, change, before, { unsure, refusal }) === "made")
+      if (verdict(context, change, before, unsure, refusal) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
         throw tooManyConflicts(context, before, refusal, tries);
@@ -135,11 +135,6 @@ function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPat
   return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
-interface WriteAttempts {
-  readonly unsure?: readonly PropertySides[] | undefined;
-  readonly refusal?: CloudInfraError | undefined;
-}
-
 /** Decides what a comparison means for the update. */
 function judged(
   context: Context,
@@ -164,7 +159,8 @@ function verdict(
   context: Context,
   change: Change,
   object: ApiObject,
-  { unsure, refusal }: WriteAttempts,
+  unsure?: readonly PropertySides[],
+  refusal?: CloudInfraError,
 ): "made" | "again" {
   const all = sides(context, change, object);
   const found = judged(context, change, object, all, unsure);
