@@ -17,8 +17,6 @@ import {
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the last check had no prior inputs, and no create has ended since. */
-  readonly isToBeCreated?: boolean;
   /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change, too. */
   readonly isChanged?: boolean;
   /** Key, object id and operation of the resource that the state has for this URN. */
@@ -89,8 +87,7 @@ export class ResourceTracker {
   /** Records that a resource is about to be created or replaced. Returns the keys of the objects that stop being live. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
-    const before = this.get(urn);
-    this.resources.set(urn, { ...before, isToBeCreated: true });
+    this.resources.set(urn, this.get(urn));
     const objects = [...this.live].flatMap(([object, owner]) => (owner.urn === urn ? object : []));
     for (const object of objects) this.live.delete(object);
     return objects;
@@ -107,7 +104,7 @@ export class ResourceTracker {
   ): string | undefined {
     this.urn = urn;
     const { key } = olds;
-    this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
+    this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true });
     const holder = key === undefined ? undefined : this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
