@@ -114,23 +114,16 @@ export interface SecretSources {
   readonly known: readonly SecretSource[];
 }
 
-/** The secret outputs of a state. */
-export interface SecretOutputs {
-  /** Names of all of them. */
-  readonly names: readonly string[];
-  /** Names of those that are secret because of a former secret. */
-  readonly former: readonly string[];
-}
-
 /**
  * Returns which outputs are secret: those that repeat a secret input or may be derived from one, and those that still contain, repeat or
- * derive from an input that was secret before. The state lists the latter in `formerSecrets`, for as long as they do.
+ * derive from an input that was secret before. The latter are also in `former`. The state lists them in `formerSecrets`, for as long as they
+ * do.
  */
 export function secretOutputs(
   fields: readonly Field[],
   outputs: Recorded,
   { given, before, known }: SecretSources,
-): SecretOutputs {
+): { names: string[]; former: string[] } {
   const declared = new Set(given.secrets);
   const { names, strings } = secretsOf(...known);
   const isField = (name: string): boolean => fields.some((field) => field.name === name);

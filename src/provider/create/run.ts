@@ -17,7 +17,6 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import type { ObjectRef } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
@@ -103,7 +102,7 @@ async function sendRequest(
 
 /** Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since (§4.7). */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
-  const ref = createdObjectRef(context, object.id, sent);
+  const ref = { kind: context.kind, id: object.id, project: sent.project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
     if (seen !== undefined)
@@ -137,7 +136,7 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamedByOperation(context, createdObjectRef(context, id, sent));
+  const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
   if (object !== undefined) return { ...named, object };
   // A project that isn't shown doesn't exist. An instance may not be shown yet, which its deletion finds out.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
@@ -171,17 +170,13 @@ async function readCreatedObject(
     if (!isCloudInfraError(error)) throw error;
     if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
-  const ref = createdObjectRef(context, id, sent);
+  const ref = { kind: context.kind, id, project: sent.project };
   const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error) ? withDetails(error, details) : error;
   });
   if (object !== undefined) return object;
   throw gone;
-}
-
-function createdObjectRef({ kind }: Context, id: string, { project }: Sent): ObjectRef {
-  return { kind, id, project };
 }
 
 /**
