@@ -16,7 +16,7 @@ interface Collection {
    * @param body JSON, sent unchanged in every attempt
    * @param key the idempotency key, a UUID v4 (§4.7)
    */
-  create(body: string, key: string, options: CallOptions): Promise<Accepted>;
+  create(body: string, key: string, options: CallOptions): Promise<Exclude<Accepted, { kind: "none" }>>;
   /** Reads one object. The API doesn't show this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405 and 501. */
   get(id: string, options: CallOptions): Promise<ApiObject>;
   /** Deletes an object. The API doesn't show this request (§4.8). Throws like `get`. */

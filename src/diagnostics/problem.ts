@@ -169,7 +169,8 @@ function fieldSegments(field: string | undefined): string[] {
   return (field ?? "").split(/[.[\]]/).filter((segment) => segment !== "" && segment !== "$");
 }
 
-function accessor(segment: string): string {
+/** Returns the code that accesses a member of a property: `.name`, `["a.b"]` or `[0]`. */
+export function accessor(segment: string): string {
   if (/^\d+$/.test(segment)) return `[${segment}]`;
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
 }

@@ -62,10 +62,8 @@ export function isShownByAddress(field: Field, value: unknown, object: WireField
 
 /** Whether the object shows a public address in any field. */
 export function hasPublicAddress(field: Field, object: WireFields): boolean {
-  const others = Object.values(object)
-    .filter(isAddress)
-    .filter((address) => !isPrivate(address));
-  return [...addressesIn(field, object), ...others].length > 0;
+  const isPublic = (value: unknown): boolean => isAddress(value) && !isPrivate(value);
+  return addressesIn(field, object).length > 0 || Object.values(object).some(isPublic);
 }
 
 /** Whether an address is only reachable from a private network. */
@@ -75,14 +73,13 @@ export function isPrivate(address: string): boolean {
 
 /** Private networks (RFC 1918, 6598, 3927 and 4193). */
 const PRIVATE = new BlockList();
-for (const network of ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"])
-  PRIVATE.addSubnet(...subnet(network), "ipv4");
-for (const network of ["fc00::/7", "fe80::/10"]) PRIVATE.addSubnet(...subnet(network), "ipv6");
-
-function subnet(text: string): [string, number] {
-  const [address = "", prefix] = text.split("/");
-  return [address, Number(prefix)];
-}
+PRIVATE.addSubnet("10.0.0.0", 8);
+PRIVATE.addSubnet("172.16.0.0", 12);
+PRIVATE.addSubnet("192.168.0.0", 16);
+PRIVATE.addSubnet("100.64.0.0", 10);
+PRIVATE.addSubnet("169.254.0.0", 16);
+PRIVATE.addSubnet("fc00::", 7, "ipv6");
+PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
 /**
  * Returns the address that the object has in place of the address `value`, if the field for the mode contains the mode, such as "auto", or

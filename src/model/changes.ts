@@ -64,7 +64,6 @@ export function withIgnoredValues<News extends Arguments>(
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
 }
 
-/** Returns a list in which ignored items have their former values. */
 function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
   if (!Array.isArray(old) || !Array.isArray(now)) return now;
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
@@ -101,7 +100,6 @@ function changedPaths(path: PathSteps, old: unknown, now: unknown): PathSteps[] 
 /** Matches a quoted key in brackets, an index or `*` in brackets, or a name. */
 const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 
-/** Parses a property path in Pulumi's syntax. */
 function parsePath(path: string): PathSteps {
   return [...path.matchAll(STEP)].map(([, quoted, index, name = ""]) => {
     if (quoted !== undefined) return quoted.replaceAll('\\"', '"');
@@ -187,17 +185,17 @@ export function withRecordedForm<News extends Arguments>(
   return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
 }
 
-/** A format of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
-interface KeyHash {
-  readonly form: RegExp;
-  readonly of: (blob: Buffer) => string;
-}
+type KeyHash = (typeof HASHES)[number];
 
-const HASHES: readonly KeyHash[] = [
-  { form: /\bSHA256:([\w+/]{43})(?![\w+/])/, of: (blob) => hash("sha256", blob, "base64").slice(0, 43) },
+/** The formats of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
+const HASHES = [
+  {
+    form: /\bSHA256:([\w+/]{43})(?![\w+/])/,
+    of: (blob: Buffer) => hash("sha256", blob, "base64").slice(0, 43),
+  },
   {
     form: /(?:\bMD5:|(?<![\w:]))((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])/i,
-    of: (blob) => (hash("md5", blob).match(/../g) ?? []).join(":"),
+    of: (blob: Buffer) => (hash("md5", blob).match(/../g) ?? []).join(":"),
   },
 ];
 
@@ -214,7 +212,8 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
   const keys = value.map((key: unknown) => {
     if (typeof key !== "string") return JSON.stringify(key);
-    return hashed === undefined ? typeAndKey(key) : fingerprintOf(key, hashed);
+    if (hashed !== undefined) return fingerprintOf(key, hashed);
+    return SSH_KEY.exec(key)?.slice(1).join(" ") ?? key.trim(); // without options and comment
   });
   return [...new Set(keys)].sort();
 }
@@ -232,9 +231,4 @@ export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
 function fingerprintOf(line: string, { form, of }: KeyHash): string {
   const [, , blob] = SSH_KEY.exec(line) ?? [];
   return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));
-}
-
-/** Removes options and comment from an SSH key. Any other line is returned unchanged. */
-function typeAndKey(line: string): string {
-  return SSH_KEY.exec(line)?.slice(1).join(" ") ?? line.trim();
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
+import type { Client } from "../api/client";
 
 /** A value of a JSON document. */
 export type Json = unknown;
@@ -103,7 +103,6 @@ function hasUnknown(value: unknown): boolean {
     : isUnknown(value);
 }
 
-/** Accepts unknown values. */
 const orUnknown = <T extends v.GenericSchema>(schema: T) =>
   v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
 
@@ -115,14 +114,21 @@ export const typeName = (input: unknown): string =>
       ? "a list"
       : `a ${typeof input === "object" ? "map" : typeof input}`;
 
-const string = v.pipe(
-  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
+/** Returns a step of a property path for error messages: `.name`, `["a.b"]` or `[0]`. */
+export function pathStep(key: unknown): string {
+  if (typeof key === "number") return `[${key}]`;
+  return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+const string = v.string((issue) => `must be a string, but is ${typeName(issue.input)}`);
+
+const text = v.pipe(
+  string,
   v.check((value) => value.trim() !== "", "must not be empty"),
 );
 
 const sshKey = v.pipe(
-  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
-  v.check((key) => key.trim() !== "", "must not be empty"),
+  text,
   v.check(
     (key) => !key.includes("PRIVATE KEY"),
     "is a private key: use the public key from the .pub file instead, and remove the private key from the program",
@@ -138,22 +144,16 @@ const labelKey = v.pipe(
   v.check((key) => /^\S+$/.test(key), "a label key must not be empty or contain white space"),
 );
 
-const labelMap = v.record(
-  labelKey,
-  orUnknown(v.string((issue) => `must be a string, but is ${typeName(issue.input)}`)),
-);
-
 const labels = v.pipe(
   v.custom<WireFields>(isMap, (issue) => `must be a map of strings, but is ${typeName(issue.input)}`),
-  labelMap,
+  v.record(labelKey, orUnknown(string)),
 );
 
-const list = <T extends v.GenericSchema>(item: T) =>
-  v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
+const sshKeys = v.array(orUnknown(sshKey), (issue) => `must be a list, but is ${typeName(issue.input)}`);
 
 const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
-  text: orUnknown(string),
-  keys: orUnknown(list(orUnknown(sshKey))),
+  text: orUnknown(text),
+  keys: orUnknown(sshKeys),
   labels: orUnknown(labels),
 };
 
@@ -172,13 +172,8 @@ export interface Kind {
   readonly article: "a" | "an";
   readonly fields: readonly Field[];
   readonly arguments: v.GenericSchema;
-  create(client: Client, body: string, key: string, options: CallOptions): Promise<Accepted>;
-  get(client: Client, id: string, options: CallOptions): Promise<ApiObject>;
-  /** Lists all objects of the kind: for instances, those of one project if it is given. */
-  list(client: Client, project: string | undefined, options: CallOptions): Promise<ApiObject[]>;
-  /** Returns the same list page by page. */
-  pages(client: Client, project: string | undefined, options: CallOptions): AsyncIterable<Page>;
-  delete(client: Client, id: string, options: CallOptions): Promise<Accepted>;
+  /** Returns the requests for objects of this kind. Lists of instances contain those of one project if it is given. */
+  requests(client: Client, project?: string): Client["projects"];
 }
 
 /** Whether a URN belongs to a resource of this kind. */
@@ -199,11 +194,7 @@ export const projectKind: Kind = {
   article: "a",
   fields: projectFields,
   arguments: argumentsSchema(projectFields),
-  create: (client, body, key, options) => client.projects.create(body, key, options),
-  get: (client, id, options) => client.projects.get(id, options),
-  list: (client, _project, options) => client.projects.list(options),
-  pages: (client, _project, options) => client.projects.pages(options),
-  delete: (client, id, options) => client.projects.delete(id, options),
+  requests: ({ projects }) => projects,
 };
 
 export const instanceKind: Kind = {
@@ -211,13 +202,11 @@ export const instanceKind: Kind = {
   article: "an",
   fields: instanceFields,
   arguments: argumentsSchema(instanceFields),
-  create: (client, body, key, options) => client.instances.create(body, key, options),
-  get: (client, id, options) => client.instances.get(id, options),
-  list: (client, project, options) =>
-    client.instances.list(project === undefined ? {} : { project }, options),
-  pages: (client, project, options) =>
-    client.instances.pages(project === undefined ? {} : { project }, options),
-  delete: (client, id, options) => client.instances.delete(id, options),
+  requests: ({ instances }, project) => ({
+    ...instances,
+    list: (options) => instances.list({ project }, options),
+    pages: (options) => instances.pages({ project }, options),
+  }),
 };
 
 /** The identity of an object. A project and an instance can have the same id, and services may reuse ids (I1). */

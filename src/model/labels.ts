@@ -1,4 +1,4 @@
-import { type Arguments, type Field, isMap, type Json, type Kind, type WireFields } from "./kinds";
+import { type Arguments, type Field, isMap, type Json, type Kind } from "./kinds";
 import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
@@ -62,14 +62,4 @@ export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
   state: Recorded,
 ): Call {
   return state.keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
-}
-
-/** Whether the service shows a label key of the program with its capital letters, and so preserves the case of keys. */
-export function showsUpperCaseKey(fields: readonly Field[], values: Arguments, object: WireFields): boolean {
-  return fields.some(({ type, name, wire }) => {
-    const shown = type === "labels" ? labelsOf(object[wire]) : {};
-    return Object.keys(labelsOf(values[name])).some(
-      (key) => key !== key.toLowerCase() && Object.hasOwn(shown, key),
-    );
-  });
 }

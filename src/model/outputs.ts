@@ -13,7 +13,7 @@ import {
   type RemoteValues,
   type WireFields,
 } from "./kinds";
-import { type Labels, labelsOf, remoteKeysOf, showsUpperCaseKey } from "./labels";
+import { type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
 import {
   type HiddenInputs,
@@ -26,9 +26,6 @@ import {
   toPlainJson,
 } from "./state";
 
-/** The state before. It is empty for a new object. */
-type PriorOutputs = RecordedMembers;
-
 /** The sources of a resource's outputs. */
 export interface OutputSources {
   /** The inputs or the state whose hidden inputs are kept. */
@@ -39,13 +36,8 @@ export interface OutputSources {
   readonly remoteValues: RemoteValues;
   /** For arguments that somebody has changed since: what was applied. */
   readonly applied?: RemoteValues | undefined;
-  /** The state before: fields that a reply omits are unchanged. */
-  readonly before: PriorOutputs;
-}
-
-/** The same, with digests of the unmanaged fields. */
-interface InstanceOutputSources extends OutputSources {
-  readonly unmanaged: RemoteValues | undefined;
+  /** The state before, which is empty for a new object: fields that a reply omits are unchanged. */
+  readonly before: RecordedMembers;
 }
 
 /** The part of a call's context that outputs depend on. */
@@ -64,7 +56,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
   const own =
     context.kind === projectKind
       ? projectOutputs(object, known)
-      : instanceOutputs(context, object, { ...known, unmanaged });
+      : instanceOutputs(context, object, known, unmanaged);
   const state = {
     ...own,
     ...known.values,
@@ -74,38 +66,31 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     remoteValues: unlessEmpty(known.remoteValues),
     applied: unlessEmpty(known.applied),
     unmanaged,
-    keepsCase: keepsCase(context, object, known),
-    isRevisionInHeader: isInHeader(object, known) ? true : undefined,
-    shown: shownProperties(context, object, { ...known, unmanaged }),
+    keepsCase: keepsCase(context.kind, object, known),
+    // Lists have no ETag header, and other replies may lack it.
+    isRevisionInHeader:
+      object.isInHeaderOnly || (!object.isFromOwnUrl && known.before.isRevisionInHeader) ? true : undefined,
+    shown: shownProperties(context, object, known, unmanaged),
   };
   return recorded(toPlainJson(state));
 }
 
 /** Whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
-function keepsCase(
-  { kind }: Service,
-  { fields }: ApiObject,
-  { values, before }: OutputSources,
-): true | undefined {
-  const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
-  const isKept = before.keepsCase || showsUpperCaseKey(kind.fields, values, fields);
-  return hasCapitals && isKept ? true : undefined;
-}
-
-/** Whether only the ETag header contains the revision. Lists have no such header, and other replies may lack it. */
-function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: OutputSources): boolean {
-  return isInHeaderOnly === true || (!isFromOwnUrl && before.isRevisionInHeader === true);
-}
-
-function wireOf(fields: readonly Field[], values: Arguments): WireFields {
-  return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
+function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: OutputSources): true | undefined {
+  const areShown = fields.flatMap(({ type, name, wire }) => {
+    const own = type === "labels" ? Object.keys(labelsOf(values[name])) : [];
+    const shown = labelsOf(object.fields[wire]);
+    return own.filter((key) => key !== key.toLowerCase()).map((key) => Object.hasOwn(shown, key));
+  });
+  return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
 /** Returns the names of the optional properties that the object's own URL shows, including unmanaged ones. Other replies prove nothing. */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
-  { values, before, unmanaged = {} }: InstanceOutputSources,
+  { values, before }: OutputSources,
+  unmanaged: RemoteValues = {},
 ): string[] | undefined {
   const { shown: known = [] } = before;
   const isTold = isFromOwnUrl && revision !== undefined;
@@ -151,7 +136,8 @@ const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "rev
 function instanceOutputs(
   { session, kind }: Service,
   { id, fields, revision }: ApiObject,
-  known: InstanceOutputSources,
+  known: OutputSources,
+  unmanaged: RemoteValues | undefined,
 ): Outputs {
   const { revisionField } = session.settings;
   const { before } = known;
@@ -162,7 +148,7 @@ function instanceOutputs(
     url:
       textOrPrevious(fields, "url", before.url) ??
       `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
-    ipAddress: ipAddress(kind.fields, fields, known),
+    ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
     additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
@@ -176,10 +162,12 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
     ...instanceFields.map((field) => field.wire),
   ]);
   const found = Object.entries(fields).filter(([name]) => !shown.has(name));
-  return {
-    ...known,
-    ...Object.fromEntries(found.map(([name, value]) => [name, sameAs(value, known[name])])),
-  };
+  const steady = found.map(([name, now]) => {
+    const before = known[name];
+    // A list may show a number that another reply shows as a string.
+    return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
+  });
+  return { ...known, ...Object.fromEntries(steady) };
 }
 
 /** Whether nothing has changed. In that case, a reply without a revision keeps the recorded one. */
@@ -197,11 +185,6 @@ function textOrPrevious(fields: ApiObject["fields"], name: string, before: unkno
   if (value === undefined) return before;
   if (value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** Keeps the former value if the two are equal: a list may show a number that another reply shows as a string. */
-function sameAs(now: unknown, before: unknown): unknown {
-  return isSameJson(now, before) ? before : sameMoment(now, before);
 }
 
 /** Keeps the former date if only fractions of a second differ, because list items may have them and other replies not (§2.1). */
@@ -235,7 +218,8 @@ function wholeSecond(text: unknown): number | undefined {
 function ipAddress(
   fields: readonly Field[],
   object: ApiObject["fields"],
-  { values, before, unmanaged = {} }: InstanceOutputSources,
+  { values, before }: OutputSources,
+  unmanaged: RemoteValues = {},
 ): unknown {
   const [address] = fields.flatMap((field) => addressesIn(field, object));
   const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));

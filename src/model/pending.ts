@@ -12,36 +12,43 @@ export function parseSentBody(body: string): WireFields | undefined {
   }
 }
 
-const record = v.object({
-  key: v.fallback(v.optional(v.string()), undefined),
-  body: v.fallback(v.optional(v.string()), undefined),
-  at: v.fallback(v.optional(v.number()), undefined),
-  operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
-  failed: v.fallback(v.optional(v.boolean()), undefined),
-  /** For updates: the requested values. Null removes the property. */
-  asked: v.fallback(
-    v.optional(
-      v.pipe(
-        v.record(v.string(), v.unknown()),
-        v.transform((values): RemoteValues => values),
-      ),
+// Every state that was ever released must parse: a member that is missing or malformed counts as absent.
+export const string = v.fallback(v.optional(v.string()), undefined);
+export const number = v.fallback(v.optional(v.number()), undefined);
+export const flag = v.fallback(v.optional(v.boolean()), undefined);
+export const strings = v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined);
+export const values = v.fallback(
+  v.optional(
+    v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.transform((record): RemoteValues => record),
     ),
-    undefined,
   ),
+  undefined,
+);
+
+const record = v.object({
+  key: string,
+  body: string,
+  at: number,
+  operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
+  failed: flag,
+  /** For updates: the requested values. Null removes the property. */
+  asked: values,
   /** Name of the explicit provider through which the creation began. */
-  provider: v.fallback(v.optional(v.string()), undefined),
+  provider: string,
   /** Names of the arguments that were secret when it began. */
-  secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
+  secrets: strings,
   /** For creations: whether the name was generated. */
-  isAutonamed: v.fallback(v.optional(v.boolean()), undefined),
+  isAutonamed: flag,
   /** Ids of objects that resources have imported since. The creation may have created one of them. */
-  imported: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
+  imported: strings,
   /** For updates: whether the service may not have received the request. */
-  isUnsure: v.fallback(v.optional(v.boolean()), undefined),
+  isUnsure: flag,
   /** For updates: the revision in the reply. As long as the object has it, the update has set everything that is shown. */
-  revision: v.fallback(v.optional(v.string()), undefined),
+  revision: string,
   /** For updates: the new id that the service has given the object. */
-  otherId: v.fallback(v.optional(v.string()), undefined),
+  otherId: string,
 });
 
 /**

@@ -26,24 +26,18 @@ export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): un
   return word === "" ? null : referencedValue(field, word, ...own);
 }
 
-/**
- * Returns the remote values to record after an apply: those that differ from the arguments. If the reply omits a field, its recorded remote
- * value is kept.
- */
+/** Returns the remote values to record after an apply: those that differ from the arguments. */
 export function remoteValuesAfter(
   fields: readonly Field[],
   values: Arguments,
   object: WireFields,
-  before: RemoteValues = {},
 ): RemoteValues {
   const remoteValues: Record<string, Json> = {};
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
     const word = remoteValueOf(field, object, value);
-    if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
-      remoteValues[field.name] = word === undefined ? before[field.name] : word;
-    }
+    if (word !== undefined && !sameValue(field, word, value)) remoteValues[field.name] = word;
   }
   return remoteValues;
 }
@@ -130,28 +124,14 @@ interface ComparedValue {
   readonly isDrifted?: boolean;
 }
 
-interface KnownValue {
-  readonly value: unknown;
-  readonly word: unknown;
-  readonly applied: unknown;
-  readonly ipAddress?: unknown;
-  readonly isEcho?: boolean | undefined;
-}
+type KnownValue = Omit<ComparedValue, "isDrifted"> & Pick<KnownValues, "ipAddress" | "isEcho">;
 
-function compareField(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
-  if (now === undefined) return known;
-  if (field.type === "labels") return compareLabels(field, known, now, object);
-  const applied = isApplied(known.applied) ? known.applied : undefined;
-  return compareOne(field, { ...known, applied }, now, object);
-}
-
-function compareOne(
-  field: Field,
-  known: KnownValue & { applied: Applied | undefined },
-  now: unknown,
-  object: WireFields,
-): ComparedValue {
-  const { value, word, applied } = known;
+function compareField(field: Field, given: KnownValue, now: unknown, object: WireFields): ComparedValue {
+  if (now === undefined) return given;
+  if (field.type === "labels") return compareLabels(field, given, now, object);
+  const applied = isApplied(given.applied) ? given.applied : undefined;
+  const known = { ...given, applied };
+  const { value, word } = known;
   const isRemembered = word !== undefined;
   if (sameValue(field, now, isRemembered ? word : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
@@ -172,7 +152,7 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
       known.word !== undefined && !Object.hasOwn(remoteValues, key) && !Object.hasOwn(shown, key);
     const word = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
     const pair = { value, word, applied: appliedIn(applied, key) };
-    return { key, ...compareOne(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
+    return { key, ...compareField(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
   });
   const isDrifted = each.some((one) => one.isDrifted);
   const present = each.filter(({ value }) => value !== undefined);

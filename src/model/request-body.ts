@@ -35,19 +35,11 @@ interface Sources {
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
-export function updateBody(
-  fields: readonly Field[],
-  olds: Recorded,
-  news: DesiredArguments,
-  current: WireFields,
-  ignored: PropertyPaths = [],
-): string {
-  const body: Record<string, Json> = {};
-  for (const field of fields) {
-    const value = sentValue(field, { olds, news, current, ignored });
-    if (value !== undefined && value !== null) body[field.wire] = value;
-  }
-  return JSON.stringify(body);
+export function updateBody(fields: readonly Field[], sources: Sources): string {
+  const body = fields
+    .map((field) => [field.wire, sentValue(field, sources)])
+    .filter(([, value]) => value !== undefined && value !== null);
+  return JSON.stringify(Object.fromEntries(body));
 }
 
 function sentValue(field: Field, sources: Sources): unknown {
@@ -70,11 +62,11 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown =>
 
 /** Returns the current value in a form that a request can contain: the applied value if the object shows its recorded remote value. */
 function currentValue(field: Field, sources: Sources): unknown {
-  const { olds } = sources;
-  const own = olds[field.name];
+  const { name } = field;
+  const { remoteValues = {}, [name]: own } = sources.olds;
   const shown = shownIn(field, sources);
   if (field.type === "labels" || shown === undefined) return shown;
-  const known = knownRemoteValue(field, olds);
+  const known = Object.hasOwn(remoteValues, name) ? remoteValues[name] : own;
   const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
   const isUntold = word === null && field.change === "replace"; // such a field always has a value
   const isAsKnown = isUntold || sameValue(field, word, known);
@@ -99,11 +91,6 @@ function isSendable({ type }: Field, value: unknown): boolean {
   return typeof value !== "object" && !JSON_TEXT.test(String(value));
 }
 
-function knownRemoteValue({ name }: Field, olds: Recorded): unknown {
-  const { remoteValues = {} } = olds;
-  return Object.hasOwn(remoteValues, name) ? remoteValues[name] : olds[name];
-}
-
 function mergedLabels(field: Field, sources: Sources): Labels {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
@@ -116,11 +103,7 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   return sorted(Object.fromEntries([...kept, ...own]));
 }
 
-/**
- * Requires that the object shows the unmanaged fields that its own URL has shown. A list may omit them.
- *
- * @throws CloudInfraError `revision_conflict` if the update would remove them
- */
+/** Requires that the object shows the unmanaged fields that its own URL has shown. A list may omit them, and the update would remove them. */
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Recorded },

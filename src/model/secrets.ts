@@ -33,15 +33,21 @@ export type SecretSource = RemoteValues & Omit<RecordedMembers, ArgumentName>;
 
 /** Returns the secrets of inputs and states, each by its own marks, and those of their unfinished creations and updates. */
 export function secretsOf(...sources: readonly SecretSource[]): Secrets {
-  const each = sources.flatMap(withPending).map((source) => ({ source, names: namesIn(source) }));
-  return {
-    names: new Set(each.flatMap(({ names }) => names)),
-    strings: each.flatMap(({ source, names }) =>
-      names.flatMap((name) =>
-        [propertyOf(source, name), ...remembered(source).map((values) => values[name])].flatMap(stringsIn),
-      ),
-    ),
-  };
+  const all = sources.flatMap((source) => {
+    const { pending } = source;
+    return pending === undefined ? [source] : [source, requestedArguments(pending, namesIn(source))];
+  });
+  const strings = all.flatMap((source) => {
+    const remoteValues: Labels = source.remoteValues ?? {};
+    const applied: Labels = source.applied ?? {};
+    const valuesOf = (name: string): unknown[] => [
+      propertyOf(source, name),
+      remoteValues[name],
+      applied[name],
+    ];
+    return namesIn(source).flatMap(valuesOf).flatMap(stringsIn);
+  });
+  return { names: new Set(all.flatMap(namesIn)), strings };
 }
 
 /** Returns the secrets among the arguments of a function. */
@@ -73,17 +79,8 @@ export function withKeptSecrets(news: Desired, olds: Recorded, ignored: Property
   return kept.length === 0 ? news : withProgramValues(news, { ...news, secrets: [...declared, ...kept] });
 }
 
-function withPending(source: SecretSource): SecretSource[] {
-  const { pending } = source;
-  return pending === undefined ? [source] : [source, requestedArguments(pending, namesIn(source))];
-}
-
 function namesIn({ secrets = [], formerSecrets = [] }: SecretSource): string[] {
   return [...secrets, ...formerSecrets];
-}
-
-function remembered({ remoteValues = {}, applied = {} }: SecretSource): Labels[] {
-  return [remoteValues, applied];
 }
 
 /** A shorter label key, such as "name" or "team", may be an ordinary word. */
@@ -117,23 +114,16 @@ export interface SecretSources {
   readonly known: readonly SecretSource[];
 }
 
-/** The secret outputs of a state. */
-export interface SecretOutputs {
-  /** Names of all of them. */
-  readonly names: readonly string[];
-  /** Names of those that are secret because of a former secret. */
-  readonly former: readonly string[];
-}
-
 /**
  * Returns which outputs are secret: those that repeat a secret input or may be derived from one, and those that still contain, repeat or
- * derive from an input that was secret before. The state lists the latter in `formerSecrets`, for as long as they do.
+ * derive from an input that was secret before. The latter are also in `former`. The state lists them in `formerSecrets`, for as long as they
+ * do.
  */
 export function secretOutputs(
   fields: readonly Field[],
   outputs: Recorded,
   { given, before, known }: SecretSources,
-): SecretOutputs {
+): { names: string[]; former: string[] } {
   const declared = new Set(given.secrets);
   const { names, strings } = secretsOf(...known);
   const isField = (name: string): boolean => fields.some((field) => field.name === name);

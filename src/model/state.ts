@@ -1,25 +1,11 @@
 import * as v from "valibot";
 import type { Arguments, Json, RemoteValues } from "./kinds";
-import { pendingSchema } from "./pending";
+import { flag, number, pendingSchema, string, strings, values } from "./pending";
 
 /** Properties as Pulumi's host passes them: plain JSON of unknown form. Only the host's interface and this codec use them. */
 export type Properties = Record<string, unknown>;
 
-// Every state that was ever released must parse: a member that is missing or malformed counts as absent.
-const string = v.fallback(v.optional(v.string()), undefined);
-const number = v.fallback(v.optional(v.number()), undefined);
-const flag = v.fallback(v.optional(v.boolean()), undefined);
-const names = v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined);
 const json = v.optional(v.unknown());
-const values = v.fallback(
-  v.optional(
-    v.pipe(
-      v.record(v.string(), v.unknown()),
-      v.transform((record): RemoteValues => record),
-    ),
-  ),
-  undefined,
-);
 
 /** The members of a typed state: how each is called in the stored properties, and its form. */
 type Members = Readonly<Record<string, readonly [storedAs: string, schema: v.GenericSchema]>>;
@@ -41,14 +27,13 @@ const argumentMembers = {
 } as const satisfies Record<keyof Arguments, Members[string]>;
 
 const programMembers = {
-  /** URN of the resource. */
   urn: ["__urn", string],
   timeouts: [
     "__timeouts",
     v.fallback(v.optional(v.object({ create: string, update: string, delete: string })), undefined),
   ],
   /** Names of the arguments that are secret. */
-  secrets: ["__secrets", names],
+  secrets: ["__secrets", strings],
   /** Whether the provider has generated the name. */
   isAutonamed: ["__autonamed", flag],
   /** The stack's organization, if its backend has organizations. */
@@ -88,7 +73,7 @@ const hiddenOutputMembers = {
   /** Whether only the reply to the creation request has shown the object so far. */
   isEcho: ["__echoed", flag],
   /** Names of the properties that contain, repeat or are derived from the former value of an argument that was secret. */
-  formerSecrets: ["__sealed", names],
+  formerSecrets: ["__sealed", strings],
   /** The remote values after the last apply, if they differ from the arguments. */
   remoteValues: ["__words", values],
   /** For arguments that somebody has changed since: the value that was applied last, and its remote value. See `Applied`. */
@@ -96,7 +81,7 @@ const hiddenOutputMembers = {
   /** Digests of the values that the object had in unmanaged fields when it was last read. */
   unmanaged: ["__unmanaged", values],
   /** Names of the properties that the object's own URL has shown since they were applied. */
-  shown: ["__shown", names],
+  shown: ["__shown", strings],
   /** Whether the service has shown a label key with capital letters as the program has it. */
   keepsCase: ["__keepsCase", flag],
   /** Whether a field with a usual name for the revision holds something else, because the ETag header has another revision. */
@@ -105,9 +90,9 @@ const hiddenOutputMembers = {
 
 const optionMembers = {
   /** URNs that the resource had before. */
-  aliasUrns: ["__aliasUrns", names],
-  ignoreChanges: ["__ignoreChanges", names],
-  replaceOnChanges: ["__replaceOnChanges", names],
+  aliasUrns: ["__aliasUrns", strings],
+  ignoreChanges: ["__ignoreChanges", strings],
+  replaceOnChanges: ["__replaceOnChanges", strings],
   /** Whether the resource has the option `retainOnDelete`. */
   isRetained: ["__retainOnDelete", flag],
   /** The setting `pulumi:autonaming`: a pattern, or `false` if the program must set names. */

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../api/client";
-import { propertyPath } from "../diagnostics/problem";
+import { accessor } from "../diagnostics/problem";
 import {
   addressBeside,
   addressesIn,
@@ -91,7 +91,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
   return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
     field,
     path: [field.name, key],
-    property: labelPath(field, key),
+    property: field.name + accessor(key),
     inState: inState.get(key),
     applied: appliedIn(applied, key),
     known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // the recorded key may be in lower case
@@ -189,11 +189,6 @@ function entriesOf(labels: unknown): Map<string, unknown> {
   return new Map(Object.entries(labelsOf(labels)));
 }
 
-function labelPath({ name }: Field, key: string): string {
-  const pointer = `/${name}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-  return propertyPath({ pointer }, (first) => first) ?? name;
-}
-
 /** Whether the remote value is certainly a normalized form of the desired one: only the case differs, or it is an address for "auto" (§2.2). */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
@@ -202,7 +197,8 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    !hasAddressBeside(field, object)
+    // If the address has a field of its own, the field for the mode keeps the mode.
+    addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
@@ -239,11 +235,6 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 }
 
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
-
-/** Whether the address has a field of its own. In that case, the field for the mode keeps the mode. */
-function hasAddressBeside(field: Field, object: PropertySides["object"]): boolean {
-  return addressesIn(field, { ...object, [field.wire]: undefined }).length > 0;
-}
 
 /**
  * Whether the object may show its former address in place of the mode that the update has set. In such a service, a pinned address looks the

@@ -32,11 +32,7 @@ export async function findOrConfirmAbsence(
   return undefined;
 }
 
-/**
- * Reads an object now, or confirms that it no longer exists, as {@link findOrConfirmAbsence} does.
- *
- * @returns `undefined` if the object no longer exists
- */
+/** Reads an object now, or confirms that it no longer exists, as {@link findOrConfirmAbsence} does. */
 export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
@@ -52,11 +48,7 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/**
- * Requires a missing object's project to be visible or deleted, which proves that the object no longer exists.
- *
- * @throws CloudInfraError `forbidden` if its absence proves nothing
- */
+/** Requires a missing object's project to be visible or deleted. Otherwise, its absence proves nothing. */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
@@ -83,11 +75,7 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/**
- * Whether this program has deleted a project.
- *
- * @param createdAt creation date of the project, or of an object in it. An earlier request concerned another project with the same id
- */
+/** Whether this program has deleted a project. A request before `createdAt` concerned another project with the same id. */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,
@@ -121,11 +109,7 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
 
-/**
- * Reads an object that must exist, for example to update it.
- *
- * @throws CloudInfraError `not_found` if the object no longer exists; `forbidden` if its absence proves nothing
- */
+/** Reads an object that must exist, for example to update it. */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, state));
   if (found !== undefined) return found;
@@ -148,8 +132,21 @@ const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
  * @throws CloudInfraError `timeout` if the call's deadline comes first, which proves nothing
  */
 export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  const what = `waiting for the ${ref.kind.name} to appear`;
-  return context.progress.during(what, () => listUntilFound(context, ref));
+  const { finder, clock } = context.session;
+  const { kind, id } = ref;
+  return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
+    for (const pause of PAUSES_MS) {
+      if (remainingMs(context.deadline, clock) <= pause) {
+        const message = `the service reports that it created ${kind.name} ${id}, but did not show it before the deadline`;
+        throw new CloudInfraError("timeout", message, { resultId: id });
+      }
+      await clock.sleep(pause, context.signal);
+      const result = await finder.findInList(ref, context);
+      // A list may omit values or format them differently.
+      if ("found" in result) return finder.completeListItem(result.found, ref, context);
+    }
+    return undefined;
+  });
 }
 
 /**
@@ -191,23 +188,6 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
     },
     (object) => object !== undefined,
   );
-}
-
-async function listUntilFound(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  const { finder, clock } = context.session;
-  for (const pause of PAUSES_MS) {
-    if (remainingMs(context.deadline, clock) <= pause) throw notSeenYet(ref);
-    await clock.sleep(pause, context.signal);
-    const result = await finder.findInList(ref, context);
-    // A list may omit values or format them differently.
-    if ("found" in result) return finder.completeListItem(result.found, ref, context);
-  }
-  return undefined;
-}
-
-function notSeenYet({ kind, id }: ObjectRef): CloudInfraError {
-  const message = `the service reports that it created ${kind.name} ${id}, but did not show it before the deadline`;
-  return new CloudInfraError("timeout", message, { resultId: id });
 }
 
 /** The first pauses between reads, in milliseconds, because a list may lag behind writes. */

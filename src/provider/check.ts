@@ -4,7 +4,7 @@ import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
 import { changedFields, withRecordedForm } from "../model/changes";
-import { isUnknown, type Kind } from "../model/kinds";
+import { isUnknown, type Kind, pathStep } from "../model/kinds";
 import { generatedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
@@ -108,11 +108,6 @@ function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>):
   const steps = rest.map((key) => (isSecret && typeof key === "string" ? "[secret]" : pathStep(key)));
   const path = `${name}${steps.join("")}`;
   return issue.input === undefined ? `${path}: is required` : `${path}: ${issue.message}`;
-}
-
-function pathStep(key: unknown): string {
-  if (typeof key === "number") return `[${key}]`;
-  return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 function unknownArgumentFailures(kind: Kind, args: Declared["given"]): string[] {

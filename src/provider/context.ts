@@ -50,32 +50,18 @@ export function waitForOperationSuccess(context: Context, operation: Operation):
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
-/**
- * Waits until an operation ends, whatever its final status is.
- *
- * @param onSeen called with the result of each poll
- */
+/** Waits until an operation ends, whatever its final status is. @param onSeen called with the result of each poll */
 export function waitForOperationEnd(
   context: Context,
   operation: Operation,
-  onSeen: (seen: Operation) => void = () => {},
+  onSeen?: (seen: Operation) => void,
 ): Promise<Operation> {
-  const { poll, ...options } = waitOptions(context);
-  const seeing: WaitOptions["poll"] = async (before, signal) => {
-    const seen = await poll(before, signal);
-    onSeen(seen);
-    return seen;
-  };
-  return waitForOperation(operation, { ...options, poll: seeing }).finally(() =>
+  return waitForOperation(operation, waitOptions(context, onSeen)).finally(() =>
     context.progress.show(undefined),
   );
 }
 
-/**
- * Fetches an operation of an earlier run.
- *
- * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
- */
+/** Fetches an operation of an earlier run. If the service no longer reports the operation, that proves nothing about its result. */
 export async function fetchOperation(
   context: Context,
   operation: NonNullable<Pending["operation"]>,
@@ -88,22 +74,22 @@ export async function fetchOperation(
   }
 }
 
-function waitOptions({
-  session: { client, clock },
-  deadline,
-  signal: ending,
-  progress,
-}: Context): WaitOptions {
+function waitOptions(context: Context, onSeen?: (seen: Operation) => void): WaitOptions {
+  const { session, deadline, signal, progress } = context;
+  const { client, clock } = session;
   return {
-    poll: (seen, signal) => client.operations.poll(seen, { deadline, signal, progress }),
+    poll: async (before, signal) => {
+      const seen = await client.operations.poll(before, { deadline, signal, progress });
+      onSeen?.(seen);
+      return seen;
+    },
     deadline,
-    signal: ending,
+    signal,
     clock,
     onProgress: (seen) => progress.show(seen),
   };
 }
 
-/** Returns the arguments of a resource. */
 export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
@@ -117,11 +103,7 @@ export function objectRefOf(
   return { kind, id, project, createdAt, wasReadByGet: shown !== undefined };
 }
 
-/**
- * Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded.
- *
- * @throws CloudInfraError `endpoint_changed`
- */
+/** Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded. */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
@@ -145,8 +127,6 @@ export function requireRecordedEndpoint(
 /**
  * Requires that an unfinished creation is resumed by the provider that began it. Another account may not show its object, and would create a
  * second one.
- *
- * @throws CloudInfraError `provider_changed`
  */
 export function requireSameProvider(
   { session, kind }: Context,
@@ -157,13 +137,13 @@ export function requireSameProvider(
   throw new CloudInfraError(
     "provider_changed",
     `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
-    { hint: HINT_ON_PROVIDER },
+    {
+      hint:
+        "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the " +
+        "creation",
+    },
   );
 }
-
-/** The hint for an unfinished creation whose resource now uses another provider. */
-const HINT_ON_PROVIDER =
-  "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
 
 /** Names a provider in a message. */
 export function nameOfProvider(name: string | undefined): string {

@@ -101,14 +101,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "made") {
       const hidden = end.isEcho ? { isEcho: true } : {};
-      const outs = await completeCreation(
-        context,
-        end.object,
-        argumentsOf(context, inputs),
-        inputs,
-        pending,
-        hidden,
-      );
+      const asked = argumentsOf(context, inputs);
+      const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
       return reportCreated(context, inputs, pending, end.object.id, outs);
     }
     if (end.kind === "failed" && end.object)

@@ -16,10 +16,10 @@ import {
 } from "./context";
 import {
   finishAndDiscard,
-  finishAndDiscardEntry,
   finishUnfinishedCreations,
   isFinishedOrGivenUp,
   markFinished,
+  unfinishedFromEntry,
 } from "./create/unfinished";
 import { isAdoptedAgain, isLive } from "./live-objects";
 import { removeObject } from "./remove-object";
@@ -150,7 +150,8 @@ async function finishInstancesOf(
     if (!isOurs || !isOfProject) continue;
     context.secretSources.push(requestedArguments(entry));
     if (entry.id === undefined) {
-      const mayBeThere = await finishAndDiscardEntry(instances, desired({ urn: entry.urn, project }), entry);
+      const inputs = desired({ urn: entry.urn, project });
+      const mayBeThere = await finishAndDiscard(instances, inputs, unfinishedFromEntry(entry));
       if (entry.isLate && mayBeThere) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))

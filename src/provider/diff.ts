@@ -32,9 +32,8 @@ export async function diffResource(
   { id, olds, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
   const { urn } = news;
-  const { key, importId: importedBefore, endpoint, isResumed } = olds;
+  const { key, importId: importedBefore, isResumed, pending } = olds;
   const { journal, tracker } = sessions;
-  const pending = olds.pending;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
@@ -52,44 +51,41 @@ export async function diffResource(
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
-  tracker.recordDiff(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
+  tracker.recordDiff(urn, object, olds, replaces);
   // Another process may be about to delete another record of the object, or to adopt it.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   return answer;
 
   async function judged(): Promise<DiffResult> {
     const options = tracker.optionsOf(key);
+    const show = (message: string): Promise<void> => log.statusLogFor(urn).write(message);
     // If a resource is deleted before its replacement, its dependents get a diff without a check, which asks what becomes unknown. Because of
     // `ignoreChanges`, their inputs may differ from the object.
-    const given =
-      checkedWithOlds || tracker.isRefreshed(object) ? news : withPriorArguments(kind, olds, news);
+    const { isAutonamed } = olds;
+    const prior = { isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
+    const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };
     const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
-    const plainly = diff(
-      withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
-      olds,
-      wanted,
-    );
+    const fields = withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted });
+    const plainly = diff(fields, olds, wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     const isGivenUp =
       isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
     if (isGivenUp) {
-      await log
-        .statusLogFor(urn)
-        .write(`creating another ${kind.name}: the unfinished creation was given up`);
+      await show(`creating another ${kind.name}: the unfinished creation was given up`);
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
       const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
-      await log.statusLogFor(urn).write(`resuming its creation; ${end}`);
+      await show(`resuming its creation; ${end}`);
       // An interruption between the deletion of the placeholder and the create would lose the object, so create comes first.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
-      await log.statusLogFor(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
+      await show(`is replaced: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
     // The engine's inputs may already be the program's. Then it doesn't see that `replaceOnChanges` applies after a failed update, that
     // `ignoreChanges` no longer applies after a resumed creation, or that a creation that timed out again had other arguments.
@@ -98,28 +94,19 @@ export async function diffResource(
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine doesn't know about an unfinished creation or update.
     if (pending !== undefined) return { ...plainly, changes: true };
-    for (const purpose of possiblePurposes(urn, key).filter(
-      ({ replaces }) => checkedWithOlds || replaces !== undefined,
-    )) {
+    for (const purpose of possiblePurposes(urn, key)) {
+      if (!checkedWithOlds && purpose.replaces === undefined) continue;
       const entry = await journal?.read(purpose);
       if (entry !== undefined && !isRecordedInState(entry, { key, id })) return { ...plainly, changes: true };
     }
     // Without an update, the engine would keep the plaintext outputs.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
-      await log
-        .statusLogFor(urn)
-        .write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      await show(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
       return { ...plainly, changes: true };
     }
     return plainly;
   }
-}
-
-/** Returns the inputs with the state's arguments, except for unknown ones. */
-function withPriorArguments(kind: Kind, olds: Recorded, news: Desired): Desired {
-  const { isAutonamed } = olds;
-  return { ...news, isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
 }
 
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {

@@ -3,7 +3,8 @@ import type { ApiObject, Client } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
-import { instanceKind, isMap, type Kind, projectKind, typeName } from "../model/kinds";
+import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/kinds";
+import { labelsOf } from "../model/labels";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
 import { type Secrets, secretsIn } from "../model/secrets";
@@ -17,9 +18,7 @@ type Setting = (key: string) => string | undefined;
 
 const byOwner = new WeakMap<object, Sessions>();
 
-/**
- * Returns the sessions of one run of a program, or of one explicit provider. All functions that use it share one client.
- */
+/** Returns the sessions of one run of a program, or of one explicit provider. All functions that use it share one client. */
 export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessions {
   const known = byOwner.get(owner) ?? new Sessions(environment);
   byOwner.set(owner, known);
@@ -56,19 +55,16 @@ export async function findProjects(setting: Setting, sessions: Sessions) {
   return objects.map((object) => v.parse(foundProject, object));
 }
 
-interface FunctionCall {
-  readonly setting: Setting;
-  readonly sessions: Sessions;
-  /** The secrets among the arguments. */
-  readonly known?: Secrets;
-}
-
-type Search = (client: Client, context: Context) => Promise<ApiObject[]>;
-
+/**
+ * Lists objects.
+ *
+ * @param known the secrets among the arguments
+ * @param prepare validates the arguments. Returns a function that sends the requests
+ */
 async function find(
   kind: Kind,
-  { setting, sessions, known }: FunctionCall,
-  prepare: () => Search,
+  { setting, sessions, known }: { setting: Setting; sessions: Sessions; known?: Secrets },
+  prepare: () => (client: Client, context: Context) => Promise<ApiObject[]>,
 ): Promise<FoundObject[]> {
   try {
     const search = prepare();
@@ -168,12 +164,40 @@ export interface InstanceFilter {
  * @param secrets names of the secret arguments, whose label keys are secret, too
  * @throws CloudInfraError `input_invalid`, which names each invalid property but no values
  */
-export function instanceFilter(given: unknown, secrets: readonly string[] = []): InstanceFilter {
-  const args = new Arguments(given, ["project", "status", "labels"], secrets);
-  return args.checked({
-    project: args.text("project"),
-    status: args.text("status"),
-    labels: args.labels("labels"),
+export function instanceFilter(given: unknown = {}, secrets: readonly string[] = []): InstanceFilter {
+  const problems: string[] = [];
+  const stringIn = (path: string, value: unknown): string => {
+    if (typeof value === "string") return value;
+    problems.push(`${path}: must be a string, but is ${nameOf(value)}`);
+    return "";
+  };
+  const textIn = (name: string, value: unknown): string | undefined => {
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && value.trim() === "") problems.push(`${name}: must not be empty`);
+    return stringIn(name, value);
+  };
+  const labelsIn = (value: unknown): InstanceFilter["labels"] => {
+    if (value === undefined) return undefined;
+    if (!isMap(value)) problems.push(`labels: must be a map of strings, but is ${nameOf(value)}`);
+    const entries = Object.entries(labelsOf(value)).map(([key, label]) => {
+      const path = secrets.includes("labels") ? "labels" : `labels${pathStep(key)}`;
+      if (!/^\S+$/.test(key)) problems.push(`${path}: a label key must not be empty or contain white space`);
+      return [key, stringIn(path, label)];
+    });
+    return Object.fromEntries(entries);
+  };
+  if (!isMap(given)) problems.push(`the arguments must be a map, but are ${nameOf(given)}`);
+  const { project, status, labels, ...others } = isMap(given) ? given : {};
+  for (const name of Object.keys(others))
+    problems.push(`unknown argument "${name}"; expected project, status, labels`);
+  const filter = {
+    project: textIn("project", project),
+    status: textIn("status", status),
+    labels: labelsIn(labels),
+  };
+  if (problems.length === 0) return filter;
+  throw new CloudInfraError("input_invalid", problems.join("; "), {
+    hint: "Correct the arguments, or omit a filter that you don't need",
   });
 }
 
@@ -186,65 +210,6 @@ export function matchesFilter(
   if (status !== undefined && one.status !== status) return false;
   return Object.entries(labels).every(([key, value]) => one.labels?.[key] === value);
 }
-
-class Arguments {
-  private readonly args: ReadonlyMap<string, unknown>;
-  private readonly problems: string[] = [];
-
-  constructor(
-    given: unknown = {},
-    known: readonly string[],
-    private readonly secrets: readonly string[] = [],
-  ) {
-    this.args = new Map(isMap(given) ? Object.entries(given) : []);
-    if (!isMap(given)) this.problems.push(`the arguments must be a map, but are ${nameOf(given)}`);
-    for (const name of this.args.keys()) {
-      if (!known.includes(name))
-        this.problems.push(`unknown argument "${name}"; expected ${known.join(", ")}`);
-    }
-  }
-
-  text(name: string): string | undefined {
-    const value = this.args.get(name);
-    if (value === undefined) return undefined;
-    const text = this.string(name, value);
-    if (text?.trim() === "") this.problems.push(`${name}: must not be empty`);
-    return text;
-  }
-
-  labels(name: string): Record<string, string> | undefined {
-    const value = this.args.get(name);
-    if (value === undefined) return undefined;
-    if (!isMap(value)) {
-      this.problems.push(`${name}: must be a map of strings, but is ${nameOf(value)}`);
-      return undefined;
-    }
-    const labels = Object.entries(value).map(([key, label]) => {
-      const path = this.secrets.includes(name) ? name : pathOf(name, key);
-      if (!/^\S+$/.test(key))
-        this.problems.push(`${path}: a label key must not be empty or contain white space`);
-      return [key, this.string(path, label) ?? ""] as const;
-    });
-    return Object.fromEntries(labels);
-  }
-
-  /** Returns the filter if all arguments are valid. */
-  checked<T>(filter: T): T {
-    if (this.problems.length === 0) return filter;
-    throw new CloudInfraError("input_invalid", this.problems.join("; "), {
-      hint: "Correct the arguments, or omit a filter that you don't need",
-    });
-  }
-
-  private string(path: string, value: unknown): string | undefined {
-    if (typeof value === "string") return value;
-    this.problems.push(`${path}: must be a string, but is ${nameOf(value)}`);
-    return undefined;
-  }
-}
-
-const pathOf = (name: string, key: string): string =>
-  /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
 
 function nameOf(value: unknown): string {
   return value === undefined || Number.isNaN(value) ? String(value) : typeName(value);

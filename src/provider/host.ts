@@ -32,8 +32,7 @@ import type { EngineLog } from "./progress/engine-log";
 import { Progress } from "./progress/progress";
 import { read } from "./read";
 import type { Sessions } from "./session";
-import type { Shutdown } from "./shutdown";
-import { recordDeletion } from "./shutdown";
+import { recordDeletion, type Shutdown } from "./shutdown";
 import { updateResource } from "./update";
 import { NotApplied } from "./update/apply";
 
@@ -135,27 +134,24 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
         work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
       );
     } catch (error) {
-      const words = wordsFor(error, VERBS[action], resource, {
-        ...{ id, known: secretSources },
-        call: failedCallOf(action, resource),
-      });
-      const left = stateAfterFailure(error, id);
-      if (left !== undefined) {
-        // The host adds the provider's text only to successful results.
-        const { bag } = seal({ ...left.outs, providerText: resource.providerText });
-        throw new InitializationError(left.id, bag, words, error);
-      }
-      throw new HostError(words, error);
+      const hasOwnTimeout = action !== "read" && resource.timeouts?.[action] !== undefined;
+      const call = { verb: action, isLookedUp: resource.key === undefined, hasOwnTimeout };
+      const words = wordsFor(error, VERBS[action], resource, { id, known: secretSources, call });
+      if (!isPartialFailure(error)) throw new HostError(words, error);
+      // The host adds the provider's text only to successful results.
+      const { bag } = seal({ ...error.outs, providerText: resource.providerText });
+      throw new InitializationError(error.id, bag, words, error);
     } finally {
       await progress.clear();
     }
   }
 
+  /** Formats an error. `known` is everything that may contain secrets. */
   function wordsFor(
     error: unknown,
     verb: string,
     { urn, key }: HiddenInputs,
-    { id, known, call }: FailureContext,
+    { id, known, call }: { id: string | undefined; known: readonly SecretSource[]; call?: FailedCall },
   ): string {
     const name = resourceName(urn) ?? id ?? "";
     // Without a check in this run, the name comes from the state, and the resource may have been renamed since.
@@ -265,31 +261,9 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 /** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** The circumstances of a failed call. */
-interface FailureContext {
-  readonly id: string | undefined;
-  /** Everything that may contain secrets. */
-  readonly known: readonly SecretSource[];
-  readonly call?: FailedCall;
-}
-
-function failedCallOf(verb: keyof typeof VERBS, { key, timeouts }: HiddenInputs): FailedCall {
-  const hasOwnTimeout = verb !== "read" && timeouts?.[verb] !== undefined;
-  return { verb, isLookedUp: key === undefined, hasOwnTimeout };
-}
-
 /** A failure that leaves something in the state. */
 type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {
   return error instanceof PartialState || error instanceof NotApplied;
-}
-
-/** Returns what a failure leaves in the state, and under which id. */
-function stateAfterFailure(
-  error: unknown,
-  id: string | undefined,
-): { id: string; outs: Recorded } | undefined {
-  if (error instanceof PartialState) return error;
-  return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

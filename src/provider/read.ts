@@ -80,13 +80,9 @@ function readAfterUpdate(
   const { made, left } = compareRequested(context, state, pending, object);
   const seen = refreshedState(context, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
-  const marks =
-    pending.isUnsure === true ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
+  const marks = pending.isUnsure ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
   const applied = unlessEmpty({ ...marks, ...seen.props.applied });
-  return {
-    ...seen,
-    props: { ...seen.props, applied, pending: { ...pending, asked: left } },
-  };
+  return { ...seen, props: { ...seen.props, applied, pending: { ...pending, asked: left } } };
 }
 
 /**
@@ -96,7 +92,7 @@ function readAfterUpdate(
 function marksForRequested(
   { kind }: Context,
   asked: RemoteValues,
-  { before, now }: BeforeAndAfter,
+  { before, now }: { readonly before: Recorded; readonly now: Recorded },
 ): RemoteValues {
   const { applied: marks = {}, unmanaged: others = {} } = before;
   const { unmanaged: othersNow = {} } = now;
@@ -110,12 +106,6 @@ function marksForRequested(
       (Object.hasOwn(marks, field.name) || hasMoved(field)),
   );
   return Object.fromEntries(moved.map(({ name }) => [name, { value: asked[name] }]));
-}
-
-/** The state before and after a refresh. */
-interface BeforeAndAfter {
-  readonly before: Recorded;
-  readonly now: Recorded;
 }
 
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
@@ -182,32 +172,23 @@ async function readUnfinishedCreation(
   // If the outcome of the creation is unknown, an object that isn't shown may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
-  return readFinishedCreation(context, object, real, state);
+  return stateAfterCreation(context, real, object, state);
 }
 
-/** Reads the object of a successful creation. */
 function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   return findCreated(context, objectRefOf(context.kind, id, state));
 }
 
-/** Reads the object of a failed creation. */
 async function findFailedObject(
   context: Context,
   id: string,
   state: Recorded,
 ): Promise<ApiObject | undefined> {
-  return (
-    (await findNamedByOperation(context, objectRefOf(context.kind, id, state))) ?? lookUp(context, id, state)
-  );
+  const named = await findNamedByOperation(context, objectRefOf(context.kind, id, state));
+  return named ?? lookUp(context, id, state);
 }
 
-/** Returns the state after a successful creation. */
-function readFinishedCreation(
-  context: Context,
-  object: ApiObject,
-  id: string,
-  state: Recorded,
-): FoundResource {
+function stateAfterCreation(context: Context, id: string, object: ApiObject, state: Recorded): FoundResource {
   const props = outputsOfCreation(context, object, state);
   return { id, props, inputs: inputsOf(context, props) };
 }
@@ -233,10 +214,9 @@ async function readPlaceholder(
   if (object === undefined) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
-  return readFinishedCreation(context, object, real, state);
+  return stateAfterCreation(context, real, object, state);
 }
 
-/** Returns the inputs of a resource with these arguments. */
 function inputsOf(context: Context, state: Recorded, args: Arguments = argumentsOf(context, state)): Desired {
   return desired({ ...savedInputsOf(state), ...args });
 }
@@ -264,8 +244,7 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 }
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
-  const { remoteValues = {}, applied = {}, isEcho } = state;
-  const { ipAddress } = state;
+  const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
   // A list may show the same values in another form.
   if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))

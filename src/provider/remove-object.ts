@@ -102,12 +102,13 @@ const HINT_IF_SENT =
 /** Sends the DELETE, and records it for projects: a project that is no longer visible need not have been deleted. */
 async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
   const { client, journal } = context.session;
-  if (kind !== projectKind) return kind.delete(client, id, context);
+  const requests = kind.requests(client);
+  if (kind !== projectKind) return requests.delete(id, context);
   const project = identityKey(identityOf(context, id));
   const isRecorded = (await journal.deletions.requestedAt(project)) !== undefined;
   await journal.deletions.add(project);
   try {
-    return await kind.delete(client, id, context);
+    return await requests.delete(id, context);
   } catch (error) {
     if (!isRecorded && isCloudInfraError(error) && !error.sent) await journal.deletions.remove(project);
     throw error;

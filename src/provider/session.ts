@@ -108,46 +108,31 @@ export class Sessions {
   }
 
   private openSession(settings: Settings): Session {
-    const { clock, environment: env, warn, outside } = this;
-    const { disk, random = Math.random } = outside;
-    const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir, caFile } =
-      settings;
+    const { clock, environment: env, warn, tracker } = this;
+    const { disk, run, random = Math.random } = this.outside;
+    const { provider, allowHttp, concurrency, caFile } = settings;
     const authorities = caFile === undefined ? undefined : readCertificates(caFile);
-    const dispatcher = outside.dispatcher ?? openConnections({ env, authorities, concurrency });
+    const dispatcher = this.outside.dispatcher ?? openConnections({ env, authorities, concurrency });
     const client = createClient({
-      endpoint,
-      endpointSetting:
-        settings.provider === undefined ? undefined : `the endpoint of the provider "${settings.provider}"`,
-      allowHttp,
+      ...settings,
+      endpointSetting: provider === undefined ? undefined : `the endpoint of the provider "${provider}"`,
       token: tokenSource(settings.token, { clock, dispatcher, env, allowHttp, random }),
       clock,
-      concurrency,
-      maxRequestsPerSecond,
-      revisionField,
       random,
       dispatcher,
     });
     const finder = new ObjectFinder(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({
       endpoint: client.endpoint,
-      dir: journalDir,
-      organization: () => this.tracker.organization,
-      projectFolder: () => this.tracker.projectFolder,
-      run: outside.run,
+      dir: settings.journalDir,
+      organization: () => tracker.organization,
+      projectFolder: () => tracker.projectFolder,
+      run,
       token: () => client.tokens[0] ?? "",
       env,
       warn,
       disk,
     });
-    return {
-      settings,
-      client,
-      finder,
-      journal,
-      clock,
-      tracker: this.tracker,
-      warn,
-      close: () => dispatcher.close(),
-    };
+    return { settings, client, finder, journal, clock, tracker, warn, close: () => dispatcher.close() };
   }
 }

@@ -8,6 +8,7 @@ import {
   type HiddenInputs,
   type ProgramValues,
   programValuesOf,
+  type RecordedMembers,
   toPlainJson,
   withProgramValues,
 } from "../model/state";
@@ -16,8 +17,6 @@ import {
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the last check had no prior inputs, and no create has ended since. */
-  readonly isToBeCreated?: boolean;
   /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change, too. */
   readonly isChanged?: boolean;
   /** Key, object id and operation of the resource that the state has for this URN. */
@@ -50,16 +49,6 @@ export interface LiveObject {
   readonly key: string | undefined;
   /** If create adopted an object that the state may already have: the resource's present and former URNs, and its key. */
   readonly adoptedFor?: readonly string[] | undefined;
-}
-
-/** What a diff reports about a state. */
-interface DiffedState {
-  readonly pending: Pending | undefined;
-  readonly replaces: boolean;
-  /** The recorded endpoint. */
-  readonly at: string | undefined;
-  readonly key: string | undefined;
-  readonly importedBefore?: string | undefined;
 }
 
 /** Tracks the resources that this process was called for. A process serves one run of one stack. */
@@ -95,15 +84,10 @@ export class ResourceTracker {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
-  /**
-   * Records a check without prior inputs: the resource is about to be created or replaced.
-   *
-   * @returns the keys of the objects that stop being live
-   */
+  /** Records that a resource is about to be created or replaced. Returns the keys of the objects that stop being live. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
-    const before = this.get(urn);
-    this.resources.set(urn, { ...before, isToBeCreated: true });
+    this.resources.set(urn, this.get(urn));
     const objects = [...this.live].flatMap(([object, owner]) => (owner.urn === urn ? object : []));
     for (const object of objects) this.live.delete(object);
     return objects;
@@ -120,7 +104,7 @@ export class ResourceTracker {
   ): string | undefined {
     this.urn = urn;
     const { key } = olds;
-    this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
+    this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true });
     const holder = key === undefined ? undefined : this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
@@ -178,7 +162,8 @@ export class ResourceTracker {
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
-    { pending, replaces, at, key: held, importedBefore }: DiffedState,
+    { pending, endpoint, key: held, importId: importedBefore }: RecordedMembers,
+    replaces: boolean,
   ): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
@@ -194,7 +179,7 @@ export class ResourceTracker {
       id: object.id,
       operation,
       placeholder,
-      placeholderAt: at,
+      placeholderAt: endpoint,
       importedBefore,
     });
     if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });

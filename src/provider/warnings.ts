@@ -87,7 +87,7 @@ export async function warnOfObjectLeftAlone(
  */
 export async function findSameNamed(context: Context, pending: Pending): Promise<string[]> {
   const { name: wanted, project } = sentFields(pending);
-  const objects = await context.kind.list(context.session.client, project, context);
+  const objects = await context.kind.requests(context.session.client, project).list(context);
   const ids: string[] = [];
   for (const { id, fields } of objects) {
     const isCandidate = isSameName(fields.name, wanted) && !pending.imported?.includes(id);

@@ -13,7 +13,7 @@ test.each(["constructor", "toString", "valueOf"])("a label %s of somebody else i
   const current = { labels: { [key]: "theirs" } };
   const olds = parseRecorded(instanceNews({ labels: { a: "1" } }));
   const news = parseDesired(instanceNews({ labels: { a: "2" } }));
-  expect(JSON.parse(updateBody(instanceFields, olds, news, current)).labels).toEqual({
+  expect(JSON.parse(updateBody(instanceFields, { olds, news, current, ignored: [] })).labels).toEqual({
     a: "2",
     [key]: "theirs",
   });

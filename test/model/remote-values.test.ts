@@ -27,8 +27,7 @@ const echo = {
 };
 
 describe("the remote values that the state records after an update", () => {
-  const remembered = (object: Properties, before?: Properties) =>
-    remoteValuesAfter(instanceFields, values, object, before);
+  const remembered = (object: Properties) => remoteValuesAfter(instanceFields, values, object);
 
   test("are omitted if the service returns the program's values", () => {
     expect(remembered(echo)).toEqual({});
@@ -44,8 +43,8 @@ describe("the remote values that the state records after an update", () => {
     expect(remembered(own)).toEqual({});
   });
 
-  test("keep the earlier remote value of a field that the reply omits", () => {
-    expect(remembered({ id: "ins-1", flavor: "m1.small" }, { image: "img-7" })).toEqual({ image: "img-7" });
+  test("omit a field that the reply omits", () => {
+    expect(remembered({ id: "ins-1", flavor: "m1.small" })).toEqual({});
   });
 
   test("omit unmanaged fields", () => {

@@ -40,8 +40,6 @@ import {
 /**
  * Returns the id of the object that the `import` option names, or `undefined` if the resource has imported it before: its replacement creates
  * another object.
- *
- * @throws CloudInfraError `not_found` if this run has deleted the object
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
@@ -181,23 +179,14 @@ async function releaseObject(
   }
 }
 
-/** An object to import, compared with the program. */
-interface ImportComparison {
-  readonly object: ApiObject;
-  /** The state as if the program had declared the object as it is. */
-  readonly there: Recorded;
-  /** The inputs, with the object's values for what the program ignores. */
-  readonly wanted: Desired;
-  /** What must be updated in place. */
-  readonly differences: readonly PropertySides[];
-}
-
 /**
  * Reads the object that `import` names, and compares it with the program.
  *
+ * @returns the object; the state as if the program had declared it as it is; the inputs, with the object's values for what the program
+ * ignores; and what must be updated in place
  * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement
  */
-async function compareForImport(context: Context, inputs: Desired, id: string): Promise<ImportComparison> {
+async function compareForImport(context: Context, inputs: Desired, id: string) {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
   // Until the service has shown that it changes keys to lower case, a label whose key differs in case may be somebody else's.
@@ -207,8 +196,9 @@ async function compareForImport(context: Context, inputs: Desired, id: string): 
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: there, news: inputs });
   // An empty list removes keys that aren't shown. The update must not remove anything else that isn't shown.
   const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
-    const compare = canRemove(exact, object, field) ? isChanged : isDifferentValue;
-    return !isShown && compare(field, there[field.name], desired);
+    const value = there[field.name];
+    const isSame = sameValue(field, value, desired);
+    return !isShown && (canRemove(exact, object, field) ? isChanged(field, value, desired) : !isSame);
   };
   const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
     (side) => differsFromDesired(side) || isOther(side),
@@ -217,9 +207,6 @@ async function compareForImport(context: Context, inputs: Desired, id: string): 
   if (lasting.length > 0) throw importDiffers(context, id, inputs, lasting);
   return { object, there, wanted, differences };
 }
-
-const isDifferentValue = (field: Field, one: unknown, other: unknown): boolean =>
-  !sameValue(field, one, other);
 
 /** Whether an update can remove nothing but this field, because the object shows everything else and its revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
@@ -285,11 +272,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
     : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
-/**
- * Returns the error for an imported object that can't be updated to what the program asks for.
- *
- * @param cause the error of the update
- */
+/** Returns the error for an imported object that can't be updated to what the program asks for. @param cause the update's error */
 function importDiffers(
   { kind }: Context,
   id: string,

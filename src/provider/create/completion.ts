@@ -5,7 +5,6 @@ import { addressBeside, hasPublicAddress, meansNoAddress } from "../../model/add
 import {
   type ChangeOptions,
   changedFields,
-  type PropertyPaths,
   referencedValue,
   sameValue,
   withIgnoredValues,
@@ -41,12 +40,12 @@ export async function fitToProgram(
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw requestUnknown(context, object);
   const options = context.session.tracker.optionsOf(inputs.key);
-  const { ignoreChanges = [], replaceOnChanges } = options;
-  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (hasReplacingChange(fields, asked, wanted, replaceOnChanges)) {
+  if (needsReplacement(context.kind, unfinished, inputs, options)) {
     await discard(context, inputs, object, unfinished);
     return undefined;
   }
+  const { ignoreChanges = [] } = options;
+  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (
     unfinished.imported?.includes(object.id) ||
     (await isHeldByAnotherResource(context, wanted, object.id))
@@ -68,17 +67,8 @@ export function needsReplacement(
   if (asked === undefined) return false;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   const known = fields.filter(({ name }) => !isUnknown(wanted[name]));
-  return hasReplacingChange(known, asked, wanted, replaceOnChanges);
-}
-
-function hasReplacingChange(
-  fields: readonly Field[],
-  asked: Arguments,
-  inputs: Desired,
-  replaceOnChanges: PropertyPaths | undefined,
-): boolean {
-  const judged = withReplaceOnChanges(fields, replaceOnChanges, { olds: asked, news: inputs });
-  return changedFields(judged, asked, inputs).some(({ change }) => change === "replace");
+  const judged = withReplaceOnChanges(known, replaceOnChanges, { olds: asked, news: wanted });
+  return changedFields(judged, asked, wanted).some(({ change }) => change === "replace");
 }
 
 /**

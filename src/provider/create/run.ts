@@ -17,7 +17,6 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import type { ObjectRef } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
@@ -75,33 +74,35 @@ async function sendRequest(
   pending: Pending,
   again: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
-  const creation = creationRequestOf(pending);
-  if (creation === undefined || (again && !isKeyKept(pending)))
+  const { key, body } = pending;
+  // The record may be incomplete or damaged.
+  const isKnown =
+    key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
+  if (!isKnown || pending.at === undefined || (again && !isKeyKept(pending)))
     throw await outcomeUnknown(context, inputs, pending);
-  const posted = await sendCreation(context, creation, again);
-  if (posted.kind === "unsure") throw posted.error;
-  if (posted.kind === "refused") return { kind: "failed", error: posted.error };
-  if (posted.kind === "stored failure") {
+  const { client, finder } = context.session;
+  let accepted: Exclude<Accepted, { kind: "none" }>;
+  try {
+    accepted = await context.kind.requests(client).create(body, key, context);
+  } catch (error) {
+    // If an earlier process may have sent the request, no failure proves that nothing was created.
+    if (!isCloudInfraError(error) || again || (error.sent && !error.replayed)) throw error;
+    if (!error.replayed) return { kind: "failed", error };
     await warnOfSameNamed(context, inputs, pending);
-    return { kind: "key spent", error: posted.error };
+    return { kind: "key spent", error };
+  } finally {
+    finder.invalidate();
   }
-  const { accepted } = posted;
   if (accepted.kind === "operation") return { operation: accepted.operation };
-  if (accepted.kind === "object") {
-    const { object } = accepted;
-    return again
-      ? confirmReplayedObject(context, object, sentFields(pending))
-      : { kind: "made", object, isEcho: true };
-  }
-  throw new CloudInfraError(
-    "bad_reply",
-    "the service accepted the request, but its reply contains neither an operation nor an object",
-  );
+  const { object } = accepted;
+  return again
+    ? confirmReplayedObject(context, object, sentFields(pending))
+    : { kind: "made", object, isEcho: true };
 }
 
 /** Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since (§4.7). */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
-  const ref = createdObjectRef(context, object.id, sent);
+  const ref = { kind: context.kind, id: object.id, project: sent.project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
     if (seen !== undefined)
@@ -118,12 +119,8 @@ async function waitForCreation(
   sent: Sent,
   again: boolean,
 ): Promise<CreationEnd> {
-  let operation: Operation;
-  try {
-    operation = await waitForOperationEnd(context, begun);
-  } finally {
-    context.session.finder.invalidate();
-  }
+  const { finder } = context.session;
+  const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
   if (!isSuccess(operation)) return failedCreation(context, operation, sent);
   try {
     return { kind: "made", object: await readCreatedObject(context, operation, sent, again) };
@@ -139,7 +136,7 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamedByOperation(context, createdObjectRef(context, id, sent));
+  const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
   if (object !== undefined) return { ...named, object };
   // A project that isn't shown doesn't exist. An instance may not be shown yet, which its deletion finds out.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
@@ -162,72 +159,24 @@ async function readCreatedObject(
     const message = `operation ${operation.id} is done, but doesn't name the ${name} that it created`;
     throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
   }
+  const details = { resultId: id, operation: summarizeOperation(operation) };
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, doesn't exist`;
-  const gone = new CloudInfraError("no_result", missing, {
-    operation: summarizeOperation(operation),
-    resultId: id,
-  });
+  const gone = new CloudInfraError("no_result", missing, details);
   if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
     // A link that works proves nothing about the objects' own URLs.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (!MISSING_AT_LINK.has(error.code))
-      throw withDetails(error, { resultId: id, operation: summarizeOperation(operation) });
+    if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
-  const ref = createdObjectRef(context, id, sent);
+  const ref = { kind: context.kind, id, project: sent.project };
   const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
-    throw isCloudInfraError(error)
-      ? withDetails(error, { resultId: id, operation: summarizeOperation(operation) })
-      : error;
+    throw isCloudInfraError(error) ? withDetails(error, details) : error;
   });
   if (object !== undefined) return object;
   throw gone;
-}
-
-function createdObjectRef({ kind }: Context, id: string, { project }: Sent): ObjectRef {
-  return { kind, id, project };
-}
-
-/** A creation request. A retry repeats it exactly. */
-interface CreationRequest {
-  readonly key: string;
-  readonly body: string;
-  /** When it was first sent, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** The outcome of a POST: accepted, rejected, a failure that the service stores with the key, or unknown. */
-type SendOutcome =
-  | { readonly kind: "accepted"; readonly accepted: Accepted }
-  | { readonly kind: "refused"; readonly error: CloudInfraError }
-  | { readonly kind: "stored failure"; readonly error: CloudInfraError }
-  | { readonly kind: "unsure"; readonly error: CloudInfraError };
-
-/**
- * Sends a creation request with its key (§4.7).
- *
- * @param again whether an earlier process may have sent it. The outcome of that attempt is unknown, so no failure proves that nothing was
- * created
- */
-async function sendCreation(
-  context: Context,
-  { key, body }: CreationRequest,
-  again: boolean,
-): Promise<SendOutcome> {
-  const { client, finder } = context.session;
-  try {
-    return { kind: "accepted", accepted: await context.kind.create(client, body, key, context) };
-  } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    if (again) return { kind: "unsure", error };
-    if (error.replayed) return { kind: "stored failure", error };
-    return { kind: error.sent ? "unsure" : "refused", error };
-  } finally {
-    finder.invalidate();
-  }
 }
 
 /**
@@ -253,12 +202,6 @@ export function keyAfter(spent: string | undefined, first: string): string {
     key = next;
   }
   return first;
-}
-
-/** Returns the request of an unfinished creation, or `undefined` if its record is incomplete or damaged. */
-function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
-  if (key === undefined || body === undefined || at === undefined) return undefined;
-  return validate(key) && parseSentBody(body) !== undefined ? { key, body, at } : undefined;
 }
 
 /** Extends the creation's journal entry (M3). */

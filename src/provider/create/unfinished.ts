@@ -28,7 +28,7 @@ export interface UnfinishedCreation extends Pending {
  * @param keyAt when the key was generated that the state has for the URN. An earlier creation belongs to a former resource with that URN: another
  * machine may have finished it, and the program may have renamed or released that resource
  */
-function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
+export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
   return { ...entry, isInState: false, isLate };
 }
@@ -155,15 +155,6 @@ export async function finishUnfinishedCreations(
     await finishAndDiscard(context, inputs, unfinished);
     await journal.remove(entry.key);
   }
-}
-
-/**
- * Finishes and discards the creation of a journal entry.
- *
- * @returns whether it has created an object, or may have
- */
-export function finishAndDiscardEntry(context: Context, inputs: Desired, entry: Entry): Promise<boolean> {
-  return finishAndDiscard(context, inputs, unfinishedFromEntry(entry));
 }
 
 /**

@@ -7,6 +7,8 @@ import type { Pause, PauseListener } from "../../polling/schedule";
  * is unknown: the cache alternates pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
+/** Reads that arrive within this time, in milliseconds, share one list. */
+const BATCH_WINDOW_MS = 20;
 /** After a pause of this length, in milliseconds, a read starts a new series. */
 const UNRELATED_AFTER_MS = 30_000;
 
@@ -25,9 +27,11 @@ export class ListCache implements PauseListener {
   private queued: Promise<ListReading> | undefined;
   /** The list that confirms the deletions accepted since the last list started. */
   private confirmation: Promise<ListReading> | undefined;
+  private window: Promise<void> | undefined;
   private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
-  private readCount = 0;
+  /** The number of reads in the current series, since the last write. */
+  reads = 0;
 
   constructor(
     private readonly pages: (progress: PauseListener) => AsyncIterable<Page>,
@@ -49,16 +53,19 @@ export class ListCache implements PauseListener {
     return this.latest?.pages ?? 0;
   }
 
-  /** The number of reads in the current series, since the last write. */
-  get reads(): number {
-    return this.readCount;
-  }
-
   /** Counts a read of an object of this list. */
   recordRead(): void {
     const now = this.clock.now();
-    this.readCount = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.readCount + 1;
+    this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
     this.lastReadAt = now;
+  }
+
+  /** Waits a moment for other reads of this list. */
+  otherReads(): Promise<void> {
+    this.window ??= this.clock.sleep(BATCH_WINDOW_MS).finally(() => {
+      this.window = undefined;
+    });
+    return this.window;
   }
 
   /**
@@ -73,7 +80,7 @@ export class ListCache implements PauseListener {
       const found = listing.objects.get(id);
       if (found !== undefined) return found;
       if (listing.isWhole) return "missing";
-      const pays = (listing.pages + 1) * READS_PER_PAGE <= this.readCount;
+      const pays = (listing.pages + 1) * READS_PER_PAGE <= this.reads;
       if (!listing.isAtWork && !pays && !isPatient()) return "costly";
       await listing.next();
     }
@@ -89,17 +96,12 @@ export class ListCache implements PauseListener {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** Returns the first page of a list that starts after this call. */
-  firstPage(): Promise<ListReading> {
-    return this.startNew((listing) => listing.first().then(() => listing));
-  }
-
   /** Returns the first page of a list that starts after a series of deletions, and so confirms all of them. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {
       this.confirmation = undefined;
-      return this.firstPage();
+      return this.startNew((listing) => listing.first().then(() => listing));
     });
     return this.confirmation;
   }
@@ -107,7 +109,7 @@ export class ListCache implements PauseListener {
   /** Discards what was read, because this process has changed an object. */
   invalidate(): void {
     this.listing = undefined;
-    this.readCount = 0;
+    this.reads = 0;
   }
 
   pausing(pause: Pause | undefined): void {

@@ -1,4 +1,4 @@
-import type { ApiObject, CallOptions, Client, Page } from "../../api/client";
+import type { ApiObject, Client, Page } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
 import { type Clock, deadlineIn, formatDuration, limitOf, remainingMs, within } from "../../polling/clock";
@@ -13,13 +13,9 @@ import {
   toLookupResult,
 } from "./object-getter";
 
-/** Reads that arrive within this time, in milliseconds, share one list. */
-const BATCH_WINDOW_MS = 20;
-
 /** Looks up objects with GET if the service offers it and that is cheaper, or else in whole lists (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
-  private readonly windows = new Map<ListCache, Promise<void>>();
   private readonly gets: ObjectGetter;
   /** The projects that the service has shown, and those of the instances that it has shown. */
   private readonly projects = new Set<string | undefined>();
@@ -42,7 +38,7 @@ export class ObjectFinder {
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
     cache.recordRead();
-    if (!cache.usable) await this.waitForOtherReads(cache);
+    if (!cache.usable) await cache.otherReads();
     if (cache.usable || cache.reads > 1) {
       const isPatient = (): boolean => this.gets.isUnsupported(ref);
       const seen = await this.inTime(cache, cache.seek(ref.id, isPatient), ref, options);
@@ -95,12 +91,11 @@ export class ObjectFinder {
     options: LookupOptions,
     last = ref,
   ): Promise<LookupResult> {
-    const isFromList = "missing" in first && first.missing === "list";
-    if (isFromList) {
+    if ("missing" in first && first.missing === "list") {
       const result = await this.gets.get(ref, options);
       if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
+      return this.findInList(last, options);
     }
-    if (isFromList) return this.findInList(last, options);
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
@@ -148,32 +143,49 @@ export class ObjectFinder {
     for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
+  /** Waits for a list that several calls share, each until its own deadline. If one call times out, the list continues for the others. */
   private inTime<T>(
     cache: ListCache,
     work: Promise<T>,
     { kind }: Omit<ObjectRef, "id">,
-    options: LookupOptions,
+    { deadline, signal: outer, progress }: LookupOptions,
   ): Promise<T> {
     const listing = `listing ${kind.name}s`;
-    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, listing);
+    const untilDeadline = async (): Promise<T> => {
+      const limit = limitOf(remainingMs(deadline, this.clock), this.clock, outer);
+      try {
+        return await within(limit.signal, work);
+      } catch (error) {
+        if (!limit.signal.aborted) throw error;
+        if (outer?.aborted)
+          throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
+        throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${listing}`);
+      } finally {
+        limit.release();
+      }
+    };
     const what = () => ({ for: `${listing} (page ${cache.page})`, pause: cache.pause });
-    return options.progress?.during(what, inTime) ?? inTime();
+    return progress?.during(what, untilDeadline) ?? untilDeadline();
   }
 
   private listCacheFor({ kind, project }: Omit<ObjectRef, "id">): ListCache {
     const key = JSON.stringify([kind.name, project]);
     let cache = this.listCaches.get(key);
     if (cache === undefined) {
-      const pages = (progress: PauseListener): AsyncIterable<Page> =>
-        kind.pages(this.client, project, { deadline: deadlineIn(this.listTimeoutMs, this.clock), progress });
-      cache = new ListCache((progress) => this.recording(pages(progress), kind, project), this.clock);
+      cache = new ListCache((progress) => this.pages(kind, project, progress), this.clock);
       this.listCaches.set(key, cache);
     }
     return cache;
   }
 
-  private async *recording(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
-    for await (const page of pages) {
+  /** Reads a list page by page, and records its objects. */
+  private async *pages(
+    kind: Kind,
+    project: string | undefined,
+    progress: PauseListener,
+  ): AsyncIterable<Page> {
+    const deadline = deadlineIn(this.listTimeoutMs, this.clock);
+    for await (const page of kind.requests(this.client, project).pages({ deadline, progress })) {
       for (const object of page.objects) this.recordShown({ kind, id: object.id, project }, object);
       yield page;
     }
@@ -193,41 +205,8 @@ export class ObjectFinder {
       }
     }
   }
-
-  /** Waits a moment for other reads of the same list. */
-  private waitForOtherReads(cache: ListCache): Promise<void> {
-    const open = this.windows.get(cache);
-    if (open !== undefined) return open;
-    const window = this.clock.sleep(BATCH_WINDOW_MS).finally(() => this.windows.delete(cache));
-    this.windows.set(cache, window);
-    return window;
-  }
 }
 
 function projectOf({ kind, id, project }: ObjectRef): string | undefined {
   return kind.name === "project" ? id : project;
-}
-
-/**
- * Waits for work that several calls share, each until its own deadline. If one call times out, the work continues for the others.
- *
- * @param what the work, for messages: `listing instances`
- * @throws CloudInfraError `timeout`, `aborted`, or the error of the work
- */
-async function withinOwnDeadline<T>(
-  shared: Promise<T>,
-  { deadline, signal: outer }: CallOptions,
-  clock: Clock,
-  what: string,
-): Promise<T> {
-  const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-  try {
-    return await within(limit.signal, shared);
-  } catch (error) {
-    if (!limit.signal.aborted) throw error;
-    if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${what}`);
-  } finally {
-    limit.release();
-  }
 }

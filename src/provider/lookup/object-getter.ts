@@ -103,7 +103,7 @@ export class ObjectGetter {
   /** @returns `undefined` if the reply says that the service doesn't offer GET */
   private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
-      const found = await ref.kind.get(this.client, ref.id, options);
+      const found = await ref.kind.requests(this.client).get(ref.id, options);
       Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0 });
       this.of(ref.kind).contradicted.clear();
       this.onFound(ref, found);

@@ -1,6 +1,7 @@
 import type { CloudInfraError } from "../../diagnostics/error";
 import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
+import type { WaitProgress } from "../../polling/wait";
 import type { StatusLog } from "./engine-log";
 
 /** A call shows nothing in its first milliseconds, because each message costs the engine time. */
@@ -18,7 +19,7 @@ const MINUTE_MS = 60_000;
 /** In CI, a call without progress writes a line after this many minutes, and then every hour. */
 const CI_MARKS = [1, 5, 15];
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly clock: Clock;
   /** Whether the output is a CI log, in which each message is a separate line. */
   readonly inCi: boolean;
@@ -110,15 +111,9 @@ export class Progress implements PauseListener {
 
   private write(): void {
     const { clock } = this.options;
-    const { verb, step, pause, waits, elapsedMs } = this;
-    const text = formatProgress({
-      verb,
-      step,
-      pause,
-      waits: waits.map((wait) => wait()),
-      elapsedMs,
-      nowMs: clock.now(),
-    });
+    const { verb, step, pause, elapsedMs } = this;
+    const waits = this.waits.map((wait) => wait());
+    const text = formatProgress({ verb, step, pause, waits, elapsedMs, nowMs: clock.now() });
     if (text !== this.shown) void this.log.write(text);
     this.shown = text;
     this.isFresh = true;
@@ -126,7 +121,10 @@ export class Progress implements PauseListener {
   }
 
   private tickLater(): void {
-    this.tickIn(this.options.inCi ? markMs(this.marks) - this.elapsedMs : this.untilTickMs());
+    const { shown, elapsedMs } = this;
+    if (this.options.inCi) this.tickIn(markMs(this.marks) - elapsedMs);
+    else if (shown === undefined) this.tickIn(Math.max(0, FIRST_MS - elapsedMs));
+    else this.tickIn(Math.max(MIN_TICK_MS, TICK_SHARE * elapsedMs));
   }
 
   /** Rewrites the message within a few seconds, because it may be outdated. */
@@ -140,11 +138,6 @@ export class Progress implements PauseListener {
     const { clock } = this.options;
     this.dueMs = clock.now() + ms;
     this.cancel = clock.alarm(ms, () => this.tick());
-  }
-
-  private untilTickMs(): number {
-    if (this.shown === undefined) return Math.max(0, FIRST_MS - this.elapsedMs);
-    return Math.max(MIN_TICK_MS, TICK_SHARE * this.elapsedMs);
   }
 
   private tick(): void {
@@ -165,13 +158,7 @@ function markMs(marks: number): number {
 }
 
 /** The progress of an operation, as the wait loop reports it. */
-export interface OperationProgress {
-  /** From 0 to 1. Undefined if the service doesn't report it. */
-  readonly progress?: number | undefined;
-  /** The estimated time until the end, in milliseconds. */
-  readonly remainingMs?: number | undefined;
-  /** The pause before the next poll, if the last poll failed. */
-  readonly pause?: Pause | undefined;
+export interface OperationProgress extends Pick<WaitProgress, "progress" | "remainingMs" | "pause"> {
   /** When the progress was reported, in milliseconds. */
   readonly atMs: number;
 }

@@ -29,8 +29,8 @@ import {
   mayBeRenamed,
   type ReportedId,
 } from "./renamed";
-import { requestedChanges } from "./requested";
-import { type Change, prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
+import { type Change, requestedChanges } from "./requested";
+import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
  * Updates an object (§4.5): reads it, sends a full body conditionally on its revision, and checks the result.
@@ -82,6 +82,7 @@ export async function applyUpdate(
   throw isPending(written)
     ? notYetApplied(context, change, outcome.unapplied, outs)
     : new NotApplied(
+        id,
         outcome.unapplied,
         { ...outs, pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
         possibleReasonFor(change, outcome),
@@ -219,7 +220,6 @@ function reportedIdOf(
   return { id, isProof: isSameName(fields.name, news.name) };
 }
 
-/** Returns the error for an object that isn't found after the update. */
 function objectMissing(
   context: Context,
   change: Change,
@@ -253,6 +253,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 /** The service accepted a change but didn't apply it. Contains the resulting state. */
 export class NotApplied extends CloudInfraError {
   constructor(
+    readonly id: string,
     readonly fields: readonly Field[],
     readonly outs: Recorded,
     doubt: PossibleReason | undefined,

@@ -26,16 +26,13 @@ export type Verdict = "made" | "again" | { readonly conflict: readonly PropertyS
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
-  {
-    unsure,
-    countsNew,
-    isKnown,
-  }: {
-    unsure?: readonly PropertySides[] | undefined;
+  known: {
+    unsure: readonly PropertySides[] | undefined;
     countsNew: (field: Field) => boolean;
     isKnown: boolean;
   },
 ): Verdict {
+  const { unsure, countsNew, isKnown } = known;
   const isOwn =
     unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
   const conflict = sides.filter(
@@ -54,13 +51,10 @@ export function judgeConflict(
   return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
-const HEADER = ["property", "in your state", "now at the service", "desired"];
 const MAX_CELL_CHARACTERS = 48;
 const MAX_ROWS = 50;
 
-/**
- * Returns a table of state, remote value and desired value for each property that is changed or in conflict.
- */
+/** Returns a table of state, remote value and desired value for each property that is changed or in conflict. */
 export function conflictTable(
   sides: readonly PropertySides[],
   conflict: readonly PropertySides[],
@@ -68,7 +62,7 @@ export function conflictTable(
 ): readonly string[] {
   const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
   const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
-  return aligned(HEADER, rows);
+  return aligned(["property", "in your state", "now at the service", "desired"], rows);
 }
 
 /** Returns a table of remote value and desired value for each property that differs in an object to import. */
@@ -107,11 +101,8 @@ function rowOf(side: PropertySides, secrets: Secrets): string[] {
   return [nameOf(side, secrets), before, isShown ? shown(now) : "(not told)", shown(desired)];
 }
 
-function cellOf({ field }: PropertySides, value: unknown, secrets: Secrets): string {
-  return secrets.names.has(field.name) ? "[secret]" : cell(value, secrets);
-}
-
-function cell(value: unknown, { strings }: Secrets): string {
+function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Secrets): string {
+  if (names.has(field.name)) return "[secret]";
   // Redacted before it is truncated, because a part of a secret wouldn't be recognized.
   const text = (one: unknown): string =>
     onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));

@@ -26,14 +26,14 @@ import {
 } from "../../model/three-way";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
-import { type Change, requireUpdatedObject, type WriteResult } from "./write";
+import type { Change } from "./requested";
+import { requireUpdatedObject, type WriteResult } from "./write";
 
 /** The result of an update. */
 export interface UpdateOutcome {
   readonly object: ApiObject;
   /** The object in the reply to the update, before anybody could change it again. Not every service returns it. */
   readonly own?: ApiObject | undefined;
-  /** The object before the update. */
   readonly before?: ApiObject;
   /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];
@@ -59,7 +59,8 @@ export async function waitUntilApplied(
     return { object, own: object, unapplied: [], isOthers };
   }
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
-    isOutdated === true || (isListOnly(context, object) && hasRevisionOf(object, written.before));
+    isOutdated === true ||
+    (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
   // At the former revision, a field that isn't shown may still be changed.
   const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
@@ -84,9 +85,6 @@ export async function waitUntilApplied(
   );
 }
 
-const isListOnly = ({ session, kind }: Context, { id }: ApiObject): boolean =>
-  session.finder.isListOnly(kind, id);
-
 /** Whether the service answered 202 without an operation, so that it may apply the change later. */
 export function isPending(written: WriteResult): boolean {
   return (
@@ -99,7 +97,8 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
   const isOld = own !== undefined && isOlder(look, own, past);
-  const object = isOld ? newerOf(look, own) : look;
+  // Fields that the reply omits are unknown, not removed.
+  const object = isOld ? { ...own, fields: { ...look.fields, ...own.fields } } : look;
   const isTold = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
   return {
     object,
@@ -129,11 +128,6 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
 function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
   return look.revision === undefined || past.includes(look.revision);
-}
-
-/** Returns the object of the reply. Fields that the reply omits are unknown, not removed. */
-function newerOf(look: ApiObject, own: ApiObject): ApiObject {
-  return { ...own, fields: { ...look.fields, ...own.fields } };
 }
 
 /** Whether an object has the revision in If-Match, so that nothing has changed since. */

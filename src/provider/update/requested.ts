@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields, sameValue } from "../../model/changes";
+import { changedFields, type PropertyPaths, sameValue } from "../../model/changes";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/kinds";
 import { type Labels, labelsOf } from "../../model/labels";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
@@ -17,6 +17,22 @@ import {
 } from "../../model/three-way";
 import { argumentsOf, type Context } from "../context";
 
+/** An update of one object: the state, the inputs, and the fields to set. */
+export interface Change {
+  readonly id: string;
+  readonly olds: Recorded;
+  readonly news: Desired;
+  readonly fields: readonly Field[];
+  /** Values that an earlier update of unknown outcome requested, and that the service may still set. */
+  readonly unsettled?: RemoteValues | undefined;
+  /** Everything that the earlier update requested. */
+  readonly former?: RemoteValues | undefined;
+  /** The object from which the first body was built. */
+  readonly before?: ApiObject;
+  /** Paths to leave unchanged. @default the option `ignoreChanges`, which doesn't apply to creations */
+  readonly ignored?: PropertyPaths;
+}
+
 /**
  * Returns the values that an update requests. Null removes a value. If the object already had an unrecorded desired value, somebody else has
  * set it, unless an earlier update of unknown outcome requested it.
@@ -28,7 +44,7 @@ export function requestedChanges({
   unsettled,
   former = {},
   before,
-}: UpdateInProgress): RemoteValues {
+}: Change): RemoteValues {
   const sides = (wanted: DesiredArguments): PropertySides[] =>
     sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
@@ -46,16 +62,6 @@ export function requestedChanges({
     if (paths.length === 0 || !sameValue(field, own, olds[name] ?? {})) asked[name] = own ?? null;
   }
   return asked;
-}
-
-/** An update, and the object before it. */
-interface UpdateInProgress {
-  readonly fields: readonly Field[];
-  readonly olds: Recorded;
-  readonly news: Desired;
-  readonly unsettled?: RemoteValues | undefined;
-  readonly former?: RemoteValues | undefined;
-  readonly before?: ApiObject | undefined;
 }
 
 /** Returns labels without some keys. Returns no labels if the value is no map. */

@@ -1,33 +1,16 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field, RemoteValues, WireFields } from "../../model/kinds";
+import type { WireFields } from "../../model/kinds";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
-import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
 import { type Patience, readUntil } from "../absence";
 import type { Context } from "../context";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
 import { presentUnlessRenamed } from "./renamed";
-import { withUnsettled } from "./requested";
-
-/** An update of one object: the state, the inputs, and the fields to set. */
-export interface Change {
-  readonly id: string;
-  readonly olds: Recorded;
-  readonly news: Desired;
-  readonly fields: readonly Field[];
-  /** Values that an earlier update of unknown outcome requested, and that the service may still set. */
-  readonly unsettled?: RemoteValues | undefined;
-  /** Everything that the earlier update requested. */
-  readonly former?: RemoteValues | undefined;
-  /** The object from which the first body was built. */
-  readonly before?: ApiObject;
-  /** Paths to leave unchanged. @default the option `ignoreChanges`, which doesn't apply to creations */
-  readonly ignored?: PropertyPaths;
-}
+import { type Change, withUnsettled } from "./requested";
 
 /** The end of an update: the service accepted its PUT, or nothing was left to do. */
 export type WriteResult =
@@ -56,7 +39,7 @@ export async function prepareWrite(
   // It may be newer than the state, or older because a list lags. A PUT would show which. Otherwise, another read is needed.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
   const before = isAgain ? current : await newerThan(context, change, current);
-  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before, {}) === "made";
+  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "made";
   return { before, isMade };
 }
 
@@ -81,7 +64,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (answer.sent) unsure = sides(context, change, before);
       // The service has another revision, so this read lags if it shows the same one.
       before = await newerThan(context, change, before, "catching up");
-      if (verdict(context, change, before, { unsure, refusal }) === "made")
+      if (verdict(context, change, before, unsure, refusal) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
         throw tooManyConflicts(context, before, refusal, tries);
@@ -103,7 +86,8 @@ async function put(
   const { fields } = context.kind;
   requireUnmanagedShown(context.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const body = updateBody(fields, managed, news, before.fields, ignoredBy(context, change));
+  const sources = { olds: managed, news, current: before.fields, ignored: ignoredBy(context, change) };
+  const body = updateBody(fields, sources);
   try {
     return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
   } catch (error) {
@@ -158,11 +142,6 @@ function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPat
   return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
-interface WriteAttempts {
-  readonly unsure?: readonly PropertySides[] | undefined;
-  readonly refusal?: CloudInfraError | undefined;
-}
-
 /** Decides what a comparison means for the update. */
 function judged(
   context: Context,
@@ -174,11 +153,8 @@ function judged(
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
-  return judgeConflict(all, {
-    unsure,
-    countsNew: ({ name }) => now[name] !== seen[name],
-    isKnown: object.revision === undefined || hasKnownRevision(change, object),
-  });
+  const isKnown = object.revision === undefined || hasKnownRevision(change, object);
+  return judgeConflict(all, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
@@ -190,7 +166,8 @@ function verdict(
   context: Context,
   change: Change,
   object: ApiObject,
-  { unsure, refusal }: WriteAttempts,
+  unsure?: readonly PropertySides[],
+  refusal?: CloudInfraError,
 ): "made" | "again" {
   const all = sides(context, change, object);
   const found = judged(context, change, object, all, unsure);

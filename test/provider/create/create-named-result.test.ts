@@ -63,12 +63,7 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
       kind: "instance",
       id: "operation/op-1",
     } as const;
-    session.tracker.recordDiff(news.urn, placeholder, {
-      pending,
-      replaces: true,
-      at: undefined,
-      key: undefined,
-    });
+    session.tracker.recordDiff(news.urn, placeholder, { pending }, true);
     const late = { ...call, session, deadline: deadlineIn(ms, session.clock) };
     return { failure: await failureOf(create(late, news)), begun };
   };

@@ -22,8 +22,8 @@ const current: Properties = {
   ip_address: "203.0.113.7",
   revision: "r7",
 };
-const textOf = (olds: Properties, news: Properties, object: Properties, ignored: string[] = []): string =>
-  updateBody(instanceFields, parseRecorded(olds), parseDesired(news), object, ignored);
+const textOf = (olds: Properties, news: Properties, current: Properties, ignored: string[] = []): string =>
+  updateBody(instanceFields, { olds: parseRecorded(olds), news: parseDesired(news), current, ignored });
 const bodyOf = (olds: Properties, news: Properties, object = current): Properties =>
   JSON.parse(textOf(instanceNews(olds), instanceNews(news), object));
 
