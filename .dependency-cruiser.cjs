@@ -1,6 +1,6 @@
 // The layers of src, from the lowest to the highest. A file imports only from its own layer or from lower ones.
 const layers = [
-  ["node-version"],
+  ["package"],
   ["diagnostics/"],
   ["polling/"],
   ["api/"],

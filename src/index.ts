@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { nodeProblem } from "./node-version";
+import { nodeProblem } from "./package";
 import { watchForUnsettled } from "./resources/unfinished-creations";
 
 export {

@@ -3,15 +3,16 @@ import * as v from "valibot";
 import type { ApiObject } from "../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
 import { hasFingerprint, referencedValue } from "../model/changes";
-import { type Field, isMap, type Kind, type WireFields } from "../model/kinds";
+import { type Field, isMap, type Kind, projectKind, type WireFields } from "../model/kinds";
 import { initialOutputs } from "../model/outputs";
 import { type Properties, toBag } from "../model/state";
+import { providerText, typeTokens } from "../package";
 import type { Context } from "../provider/context";
 import type { StackProvider } from "./stack-export";
 
 /** An object as a resource of the program. */
 export interface Declaration {
-  readonly type: "Project" | "Instance";
+  readonly kind: Kind;
   /** The resource's name, unique among those of its type. */
   readonly name: string;
   readonly id: string;
@@ -84,15 +85,15 @@ function stateOf(
   context: Context,
   object: ApiObject,
   args: Properties,
-): Pick<Declaration, "type" | "id" | "inputs" | "outputs"> {
+): Pick<Declaration, "kind" | "id" | "inputs" | "outputs"> {
   const hidden = { key: uuidV4() };
   const outputs = toBag({
     ...initialOutputs(context, object, hidden, args),
     additionalProperties: undefined,
   });
-  const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;
+  const __provider = providerText(context.kind.name);
   return {
-    type: context.kind.name === "project" ? "Project" : "Instance",
+    kind: context.kind,
     id: object.id,
     inputs: { ...args, __key: hidden.key, __provider },
     outputs: { ...outputs, __provider },
@@ -184,8 +185,8 @@ export function programText(
   { declared, omitted }: Declarations,
   provider?: Pick<StackProvider, "name">,
 ): string {
-  const types = [...new Set(declared.map(({ type }) => type))].sort();
-  const project = declared.find(({ type }) => type === "Project");
+  const types = [...new Set(declared.map(({ kind }) => kind.className))].sort();
+  const project = declared.find(({ kind }) => kind === projectKind);
   const variable = provider?.name === undefined ? undefined : variableFor(provider.name);
   const options = variable === undefined ? "{ protect: true }" : `{ protect: true, provider: ${variable} }`;
   const paragraphs = [
@@ -205,7 +206,7 @@ function variableFor(name: string): string {
 }
 
 function statement(
-  { type, name, id, args, inexpressible }: Declaration,
+  { kind, name, id, args, inexpressible }: Declaration,
   project: Declaration | undefined,
   options: string,
 ): string {
@@ -213,12 +214,12 @@ function statement(
     const isOwn = key === "project" && value === project?.id;
     return `  ${key}: ${isOwn ? "project.id" : literal(value)},`;
   });
-  const resource = `new ${type}(${literal(name)}, {\n${lines.join("\n")}\n}, ${options});`;
+  const resource = `new ${kind.className}(${literal(name)}, {\n${lines.join("\n")}\n}, ${options});`;
   const comments =
     inexpressible.length === 0
       ? []
       : [comment(`Not declared for ${id}:`), ...inexpressible.map((one) => comment(`  ${one}`))];
-  return [...comments, type === "Project" ? `const project = ${resource}` : resource].join("\n");
+  return [...comments, kind === projectKind ? `const project = ${resource}` : resource].join("\n");
 }
 
 /** Writes a value as JavaScript: JSON, but keys without quotes if possible. */
@@ -249,8 +250,8 @@ export function importDocument(
   declared: readonly Declaration[],
   provider?: Pick<StackProvider, "name" | "urn">,
 ): string {
-  const resources = declared.map(({ type, name, id, inputs, outputs }) => ({
-    type: `pulumi-nodejs:dynamic/cloudinfra:${type}`,
+  const resources = declared.map(({ kind, name, id, inputs, outputs }) => ({
+    type: typeTokens[kind.name],
     name,
     id,
     inputs,

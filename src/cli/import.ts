@@ -126,8 +126,8 @@ function report(
   const command = ["pulumi", "import", "--file", document, "--generate-code=false"];
   const importCommand = commandLineFor(command, target);
   if (json) {
-    const resources = declared.map(({ type, name, id, inexpressible }) => ({
-      type,
+    const resources = declared.map(({ kind, name, id, inexpressible }) => ({
+      type: kind.className,
       name,
       id,
       inexpressible,

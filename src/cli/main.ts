@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { CommanderError } from "commander";
-import { nodeProblem } from "../node-version";
+import { nodeProblem } from "../package";
 import { commandLine } from "./commands";
 
 /** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */

@@ -14,6 +14,7 @@ import {
   parseDesired,
   parseRecorded,
 } from "../model/state";
+import { typeTokens } from "../package";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The part of a stack's export that the commands use, with secrets in plaintext. */
@@ -144,8 +145,8 @@ function parseJson(text: string): unknown {
 }
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
-  ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
-  ["pulumi-nodejs:dynamic/cloudinfra:Instance", instanceKind],
+  [typeTokens.project, projectKind],
+  [typeTokens.instance, instanceKind],
 ]);
 
 function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {

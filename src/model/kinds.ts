@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Client } from "../api/client";
+import { typeTokens } from "../package";
 
 /** A value of a JSON document. */
 export type Json = unknown;
@@ -169,6 +170,7 @@ function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
 /** How projects and instances differ. */
 export interface Kind {
   readonly name: "project" | "instance";
+  readonly className: "Project" | "Instance";
   readonly article: "a" | "an";
   readonly fields: readonly Field[];
   readonly arguments: v.GenericSchema;
@@ -178,7 +180,7 @@ export interface Kind {
 
 /** Whether a URN belongs to a resource of this kind. */
 export function isUrnOf({ name }: Kind, urn: string): boolean {
-  return urn.toLowerCase().includes(`cloudinfra:${name}::`);
+  return urn.includes(`${typeTokens[name]}::`);
 }
 
 /** Returns the kind with the field that shows the public address, according to the setting `ipAddressField`. */
@@ -191,6 +193,7 @@ export function withAddressField(kind: Kind, name: string | undefined): Kind {
 
 export const projectKind: Kind = {
   name: "project",
+  className: "Project",
   article: "a",
   fields: projectFields,
   arguments: argumentsSchema(projectFields),
@@ -199,6 +202,7 @@ export const projectKind: Kind = {
 
 export const instanceKind: Kind = {
   name: "instance",
+  className: "Instance",
   article: "an",
   fields: instanceFields,
   arguments: argumentsSchema(instanceFields),

@@ -1,6 +1,6 @@
 import { wrapLongLines } from "../diagnostics/format";
 import { instanceKind, projectKind } from "../model/kinds";
-import { nodeProblem } from "../node-version";
+import { nodeProblem } from "../package";
 import { systemClock } from "../polling/clock";
 import { type ProviderEnvironment, providerOf } from "./host";
 import { EngineLog } from "./progress/engine-log";

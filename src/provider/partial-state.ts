@@ -55,9 +55,7 @@ export function failedAgain(
 
 function describeProgress({ kind }: Context, id: string | undefined, { operation }: Pending): string {
   if (operation !== undefined) return `Operation ${operation.id} was accepted`;
-  return id === undefined
-    ? "The request may have been carried out"
-    : `${kind.name === "project" ? "Project" : "Instance"} ${id} exists`;
+  return id === undefined ? "The request may have been carried out" : `${kind.className} ${id} exists`;
 }
 
 /** Codes of rejections, which prove nothing about an earlier attempt (E1). */

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
+import { providerText } from "../package";
 import {
   aliasesOf,
   type Given,
@@ -28,8 +29,7 @@ export interface Declared extends Given {
 export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
-    // The code that the engine stores with a resource. It never changes, so old states work with new versions of this package.
-    __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${provider}`,
+    __provider: providerText(provider),
     // As an output, the URN would make a resource wait for its parent, and therefore for its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { typeTokens } from "../package";
 import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
 /** Mode of a public address, or an IP address. `"auto"` is the only mode that the API specifies. */
@@ -40,7 +41,7 @@ export interface InstanceArgs {
 
 const resource: DynamicResource = {
   provider: "instance",
-  type: "pulumi-nodejs:dynamic/cloudinfra:Instance",
+  type: typeTokens.instance,
   outputs: [
     ...["project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],

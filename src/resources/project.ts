@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { typeTokens } from "../package";
 import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
 /** Arguments of a {@link Project}. */
@@ -14,7 +15,7 @@ export interface ProjectArgs {
 
 const resource: DynamicResource = {
   provider: "project",
-  type: "pulumi-nodejs:dynamic/cloudinfra:Project",
+  type: typeTokens.project,
   outputs: ["name", "region", "description", "createdAt"],
   secretOutputs: ["__pending", "__words", "__applied"],
 };

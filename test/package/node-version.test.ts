@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import manifest from "../../package.json";
-import { nodeProblem } from "../../src/node-version";
+import { nodeProblem } from "../../src/package";
 
 describe("the version of Node.js", () => {
   it.each(["22.19.0", "22.20.1", "24.0.0"])("%s is accepted", (version) => {
