@@ -11,8 +11,8 @@ const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): s
   new Instance("web", { ...args, ${args} }, { ${options} });
 `;
 
-/** Runs an `up` that times out after the service has accepted the creation. */
-async function runTimedOutUp({ stack, emulator }: Scenario): Promise<void> {
+/** Runs an `up` that times out after the service has accepted the creation, and then gives the program a longer timeout. */
+async function runTimedOutUp({ stack, emulator, write }: Scenario): Promise<void> {
   const error = errorsOf(await stack.run("up"));
   expect(error).toMatch(/timed\s+out\s+after\s.*\swaiting\s+for\s+operation\s+op-[0-9a-f]+/);
   expect(error).toMatch(/Run `pulumi up` again, on any machine/);
@@ -20,6 +20,7 @@ async function runTimedOutUp({ stack, emulator }: Scenario): Promise<void> {
   expect(web.id).toMatch(/^operation\/op-/);
   expect(isSecret(web.outputs?.__pending), "the request may contain secrets").toBe(true);
   emulator.behaviour.operationMs = 100;
+  write(program("", 'customTimeouts: { create: "5m" }'));
 }
 
 /** Expects that the service has one instance, which is in the state. Returns its id. */
