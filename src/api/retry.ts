@@ -56,7 +56,7 @@ export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** Whether the service carried out a request, rejected it for good, or neither is certain. */
+/** Whether the service carried out a request or rejected it for good. `unknown` if neither is certain. */
 export type Outcome = "done" | "rejected" | "unknown";
 
 /**

@@ -10,9 +10,11 @@ const SETTINGS =
 /** Names the arguments of an explicit provider in a message, in place of settings of the stack, which apply only to the default provider. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
   if (provider === undefined) return text;
+  let owner = ` of the provider "${provider}"`; // only once, because hints may name several arguments
   return text.replace(SETTINGS, (names: string, first: string, variable?: string) => {
-    const named = variable ? `the ${first}` : names.replace(/`?cloudinfra:(\w+)`?/g, "`$1`");
-    return `${named} of the provider "${provider}"`;
+    const named = (variable ? `the ${first}` : names.replace(/`?cloudinfra:(\w+)`?/g, "`$1`")) + owner;
+    owner = "";
+    return named;
   });
 }
 

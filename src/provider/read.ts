@@ -120,7 +120,7 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   return object && withoutOtherField(context, object, state);
 }
 
-/** Removes the revision from a list item if the field that looks like it isn't the revision. Only the ETag header has the real one. */
+/** Removes the revision of a list item if the service sends the real one only in the ETag header, which lists don't have. */
 function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
   const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
   return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;

@@ -128,7 +128,7 @@ export class ObjectFinder {
     this.projects.add(projectOf(ref));
   }
 
-  /** Returns an object as this process has last read it, at any time. */
+  /** Returns the object as this process last read it, however long ago that was. */
   lastSeen({ kind, id }: ObjectRef): ApiObject | undefined {
     return this.shown.get(`${kind.name} ${id}`);
   }
