@@ -9,6 +9,7 @@ import { within } from "../polling/clock";
 export interface TokenSource {
   /** Describes the source in messages, such as `the setting cloudinfra:tokenFile (/run/token)`. */
   readonly origin: string;
+  /** Returns the token, without white space around it. */
   get(signal?: AbortSignal): Promise<string>;
   /** Called after the service rejects a token. Returns another token, or undefined if the source has only that one. */
   renew?(rejected: string, signal?: AbortSignal): Promise<string | undefined>;

@@ -36,6 +36,7 @@ export interface ClientOptions {
   clock: Clock;
   /** Returns numbers from 0 to 1, for jitter. */
   random: () => number;
+  /** The connections, which the caller closes. */
   dispatcher: Connections;
 }
 

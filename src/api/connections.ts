@@ -47,7 +47,8 @@ export function openConnections({
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   // curl accepts an address without a scheme too.
-  const proxy = (name: string): string => variable(name).replace(/^(?!.*:\/\/)./, "http://$&");
+  const proxy = (name: string): string =>
+    variable(name).replace(/^(?!(?:https?|socks5?):|.*:\/\/)./i, "http://$&");
   const [httpProxy, httpsProxy] = [proxy("HTTP_PROXY"), proxy("HTTPS_PROXY")];
   const direct = lazy(() => new (undici().Agent)({ connections, connect, ...http1 }));
   if (httpProxy === "" && httpsProxy === "") return direct;

@@ -132,7 +132,9 @@ export function organizationOf(
   return others.length === 0 ? only : undefined;
 }
 
-/** What happened to the journal entry of a creation. If it was present, it stays: it may hold more than the state does. */
+/**
+ * What happened to the journal entry of a creation; see docs/recovery.md. If it was present, it stays: it may hold more than the state does.
+ */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
 export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {

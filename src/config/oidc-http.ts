@@ -29,6 +29,7 @@ export class TransientError extends Error {
   }
 }
 
+/** How long the token service may send nothing, in milliseconds. */
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =

@@ -34,7 +34,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${context.action} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, context);
-  const headline = `${context.action} ${withArgumentsOf(context.provider, resultOf(error))}`;
+  const headline = `${context.action} ${resultOf(error)}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
@@ -42,14 +42,19 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...faults.lines.filter((line) => !reasons.some((reason) => reason.includes(line))),
     ...reasons.map((reason) => `because: ${reason}`),
     requestLine(error),
-    hint && `hint: ${withPeriod(hint)}`,
-    `docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,
   ].filter((line) => line !== undefined && line !== "");
   // Redacts before and after control characters are removed: a secret may contain some, and the service may insert others.
   // Truncates last, because a truncated secret would not be recognized.
   const clean = (text: string | undefined) =>
     truncated(redact(oneLine(redact(text ?? "", secrets)), secrets));
-  return [clean(headline), ...below.map((line) => `  ${clean(line)}`)].join("\n");
+  const named = (text: string) => withArgumentsOf(context.provider, clean(text));
+  const isAboutSettings = error.code === "config_invalid" || error.code === "config_missing"; // others may quote the service
+  return [
+    isAboutSettings ? named(headline) : clean(headline),
+    ...below.map((line) => `  ${clean(line)}`),
+    ...(hint ? [`  ${named(`hint: ${withPeriod(hint)}`)}`] : []),
+    `  docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,
+  ].join("\n");
 }
 
 /** Hints of several sentences read best with a period after each. */

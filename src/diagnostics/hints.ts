@@ -3,9 +3,9 @@ import type { CloudInfraError, ErrorCode } from "./error";
 const ENDPOINT = "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
 const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 
-/** Settings as messages name them: with a variable, or one or several settings alone. */
+/** Settings as messages name them: with a variable, or one or several settings alone. Doesn't match hosts, ids and quoted texts. */
 const SETTINGS =
-  /(?<![\w:/])`?cloudinfra:(?!journalDir)(\w+)`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?: or | and )`?cloudinfra:\w+`?)*)/g;
+  /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?: or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
 
 /** Names the arguments of an explicit provider in a message, in place of settings of the stack, which apply only to the default provider. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
@@ -54,8 +54,7 @@ export function hintFor(
   const cases = HINTS[error.code];
   const general =
     typeof cases === "string" ? cases : cases?.find(({ applies }) => applies?.(error, call) ?? true)?.hint;
-  const own = error.hint ?? (typeof general === "function" ? general(properties, provider) : general);
-  const hint = own && withArgumentsOf(provider, own);
+  const hint = error.hint ?? (typeof general === "function" ? general(properties, provider) : general);
   // A refresh or a deletion uses a changed setting only with --run-program.
   const usesStored = call.verb === "read" || call.verb === "delete";
   const namesSetting = /cloudinfra:|provider "/.test(`${error.summary} ${hint}`);
@@ -64,7 +63,7 @@ export function hintFor(
 
 /** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** Describes the situation in docs/errors.md. Omitted for all others. */
+  /** Describes the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;

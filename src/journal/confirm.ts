@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { type Disk, removeFile, systemDisk } from "./disk";
-import { type Entry, parseEntry, readEntries } from "./entry";
+import { type Disk, readText, removeFile, systemDisk } from "./disk";
+import { entryFilesIn, parseEntry } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
 /** Entries of one folder to remove together: ids of objects by the key of their resource. */
@@ -43,9 +43,13 @@ export async function confirm(
 async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);
-  const isConfirmed = (entry: Entry | undefined): boolean =>
-    entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
-  const entries = await readEntries(disk, folder);
-  const confirmed = [...entries.keys()].filter((file) => isConfirmed(entries.get(file)));
-  await Promise.all(confirmed.map((file) => removeFile(disk, file, (text) => isConfirmed(parseEntry(text)))));
+  const isConfirmed = (text: string): boolean => {
+    const entry = parseEntry(text);
+    return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
+  };
+  // One unreadable file, such as another user's, must not prevent the removal of the others.
+  const work = (await entryFilesIn(disk, folder)).map(async (file) => {
+    if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
+  });
+  await Promise.allSettled(work);
 }

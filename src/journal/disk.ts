@@ -101,7 +101,7 @@ export async function writeWholeFile(
   return undefined;
 }
 
-/** Links or renames a file to another name. Returns false if a file with that name exists, which stays. */
+/** Links a file to another name, or renames it if the disk has no links. Returns false if a file with that name exists. */
 async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);

@@ -187,7 +187,7 @@ const KEPT_MS = {
 } as const;
 
 /** Lists the files in a folder that are named like entries. */
-async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
+export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
   const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
   return names.map((name) => path.join(folder, name));
 }

@@ -328,19 +328,42 @@ describe("a hint", () => {
   });
 
   it("names the arguments of an explicit provider in place of the stack's settings", () => {
-    const of = (error: CloudInfraError, provider?: string) => hintFor(error, [], provider);
+    const of = (error: CloudInfraError, provider?: string) =>
+      formatError(error, { action: "reading", provider });
     const limited = new CloudInfraError("rate_limited", "no");
     expect(of(limited)).toContain("`cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`");
     expect(of(limited, "eu")).toContain('`maxRequestsPerSecond` or `concurrency` of the provider "eu"');
     expect(of(new CloudInfraError("timeout", "no"), "$&")).toContain(
       'or `operationTimeout` of the provider "$&"',
     );
-    const own = "Set cloudinfra:oidcTokenEndpoint to urn:cloudinfra:x, not dynamic/cloudinfra:Project";
-    const journal = "Set cloudinfra:journalDir to another folder";
-    expect(of(new CloudInfraError("config_invalid", "no", { hint: own }), "eu")).toBe(
-      'Set `oidcTokenEndpoint` of the provider "eu" to urn:cloudinfra:x, not dynamic/cloudinfra:Project',
+    const withHint = (hint: string) => of(new CloudInfraError("config_invalid", "no", { hint }), "eu");
+    expect(
+      withHint(
+        "Set cloudinfra:caFile to urn:cloudinfra:x, not dynamic/cloudinfra:Project or cloudinfra:ins-1",
+      ),
+    ).toContain(
+      'Set `caFile` of the provider "eu" to urn:cloudinfra:x, not dynamic/cloudinfra:Project or cloudinfra:ins-1',
     );
-    expect(of(new CloudInfraError("config_invalid", "no", { hint: journal }), "eu")).toBe(journal);
+    expect(withHint("Set cloudinfra:caFile or cloudinfra:token")).toContain(
+      'Set `caFile` or `token` of the provider "eu"',
+    );
+    expect(withHint("Check cloudinfra:caFile, then `cloudinfra:token`")).toContain(
+      'Check `caFile` of the provider "eu", then `token`.',
+    );
+    expect(withHint("Set cloudinfra:journalDir to another folder")).toContain("Set cloudinfra:journalDir to");
+  });
+
+  it("doesn't change what the service says because of an explicit provider, and still redacts secrets", () => {
+    const of = (error: CloudInfraError, secrets: string[] = []) =>
+      formatError(error, { action: "reading", provider: "eu", secrets });
+    const title = "label cloudinfra:owner is reserved";
+    expect(of(new CloudInfraError("refused", "no", { status: 422, problem: parseProblem({ title }) }))).toContain(title);
+    const address = "Connect Timeout Error (attempted address: cloudinfra:8443)";
+    expect(of(new CloudInfraError("unreachable", address))).toContain(address);
+    const secret = "cloudinfra:owner";
+    expect(
+      of(new CloudInfraError("config_invalid", `no: ${secret}`, { hint: secret }), [secret]),
+    ).not.toMatch(/owner/);
   });
 
   it("fits a lookup, whose resource is only in the program", () => {

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { confirm } from "../../src/journal/confirm";
@@ -43,6 +43,13 @@ describe("once the state holds a resource, the program", () => {
     await journal.begin(begun());
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
+  });
+
+  test("removes its entry even if another file in the folder can't be read", async () => {
+    const { dir, cwd, files } = await created("ins-1");
+    mkdirSync(path.join(dir, "unreadable.jsonl"));
+    await confirm("key-1", "ins-1", { dir, cwd });
+    expect(files().map((file) => path.basename(file))).toEqual(["unreadable.jsonl"]);
   });
 
   test("keeps entries of other resources", async () => {

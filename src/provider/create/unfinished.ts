@@ -91,7 +91,14 @@ export async function findUnfinishedCreation(
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
   if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
-  if (placeholder.key === entry.key) return { ...placeholder, ...entry };
+  if (placeholder.key === entry.key) {
+    const {
+      provider = entry.provider,
+      secrets = entry.secrets,
+      isAutonamed = entry.isAutonamed,
+    } = placeholder;
+    return { ...placeholder, ...entry, provider, secrets, isAutonamed };
+  }
   if (isRetry(entry, placeholder)) return placeholder;
   const isLater = entry.at >= (placeholder.at ?? 0);
   await finishAndDiscard(context, inputs, isLater ? placeholder : unfinishedFromEntry(entry, seen.keyAt));
