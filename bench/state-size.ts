@@ -14,7 +14,7 @@ const program = `
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Measures the size of an instance with every argument in the state, on each available engine. Goals: 100 bytes and 1.5 kB. */
+/** Measures the size of an instance with every argument in the state, on each available engine. Goals: 100 bytes and 1.2 kB. */
 export async function stateSize(): Promise<void> {
   for (const engine of await engines()) {
     await withStack(engine, { program }, async ({ stack }) => {
@@ -28,7 +28,7 @@ export async function stateSize(): Promise<void> {
           ["__provider", `${bytes(inClear(inputs?.__provider))} B`, "≤ 100 B"],
           ["inputs", `${bytes(inputs)} B`, ""],
           ["outputs", `${bytes(outputs)} B`, ""],
-          ["inputs and outputs", `${bytes(inputs) + bytes(outputs)} B`, "≤ 1500 B"],
+          ["inputs and outputs", `${bytes(inputs) + bytes(outputs)} B`, "≤ 1200 B"],
         ],
       );
     });

@@ -24,7 +24,7 @@ describe("a creation that began with another provider", () => {
   test("is not resumed from the journal: the check fails, in previews too", async () => {
     const { service, web } = await oneInstance(cutOff);
     await web.killedUp();
-    const { instances } = await service.anew(NAMED);
+    const { instances } = await service.newProviders(NAMED);
     const posts = web.posts().length;
     for (const __key of [randomUUID(), UNKNOWN_TEXT]) {
       const { failures } = await instances.check({}, { ...web.news(), __key });
@@ -47,9 +47,9 @@ describe("a creation that began with another provider", () => {
         behaviour: { ...cutOff.behaviour, ...(resultLink && { resultLink }) },
       });
       expect(await web.up(SHORT)).toContain("timed out after");
-      const { id, state, inputs } = web.there();
+      const { id, state, inputs } = web.inState();
       const asked = service.emulator.requests.length;
-      const { instances } = await service.anew(NAMED);
+      const { instances } = await service.newProviders(NAMED);
       const { message } = await failureOf(instances.update(id, state, inputs));
       expect(message).toContain(
         'began with the default provider, but the resource now uses the provider "eu"',

@@ -357,7 +357,9 @@ describe("a hint", () => {
     const of = (error: CloudInfraError, secrets: string[] = []) =>
       formatError(error, { action: "reading", provider: "eu", secrets });
     const title = "label cloudinfra:owner is reserved";
-    expect(of(new CloudInfraError("refused", "no", { status: 422, problem: parseProblem({ title }) }))).toContain(title);
+    expect(
+      of(new CloudInfraError("refused", "no", { status: 422, problem: parseProblem({ title }) })),
+    ).toContain(title);
     const address = "Connect Timeout Error (attempted address: cloudinfra:8443)";
     expect(of(new CloudInfraError("unreachable", address))).toContain(address);
     const secret = "cloudinfra:owner";

@@ -3,14 +3,14 @@ import type { Properties } from "../../src/model/state";
 import { InitializationError } from "../../src/provider/host";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
-import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import { changed, existingInstance, failureOf, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
 import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a deletion at a service that deletes instances in operations. */
 async function deleting(behaviour: Partial<Behaviour>, more: Properties = {}): Promise<string> {
   const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
-  const { id, state } = await madeInstance(service, more);
+  const { id, state } = await existingInstance(service, more);
   return (await failureOf(service.instances.delete(id, state))).message;
 }
 
@@ -18,7 +18,7 @@ async function deleting(behaviour: Partial<Behaviour>, more: Properties = {}): P
 async function deletingDuringUpdate(): Promise<string> {
   const service = await startService();
   const { emulator, instances } = service;
-  const { id, inputs, state } = await madeInstance(service, { __timeouts: { update: "10s" } });
+  const { id, inputs, state } = await existingInstance(service, { __timeouts: { update: "10s" } });
   Object.assign(emulator.behaviour, { putReply: 202, operationMs: DAY_MS });
   const partial = await failureOf(instances.update(id, state, { ...inputs, flavor: "m1.large" }));
   if (!(partial instanceof InitializationError)) throw partial;
@@ -90,7 +90,7 @@ export const ofOperations: readonly Provocation[] = [
     when: "an accepted change without an effect",
     provoke: async () => {
       const service = await startService();
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       service.emulator.ignoreUpdatesOf("flavor");
       const news = changed(saved, { flavor: "m1.large" });
       return (await failureOf(service.instances.update(saved.id, saved.state, news))).message;
@@ -101,8 +101,8 @@ export const ofOperations: readonly Provocation[] = [
     when: "a creation that was killed more than a day ago",
     provoke: async () => {
       const { web } = await oneInstance();
-      const entry = await web.killedBeforeTheAnswer();
-      await web.note({ ...entry, at: Date.now() - DAY_MS });
+      const entry = await web.killedBeforeReply();
+      await web.writeEntry({ ...entry, at: Date.now() - DAY_MS });
       return (await web.up()) ?? "";
     },
   },

@@ -5,14 +5,14 @@ import { onTestFinished } from "vitest";
 import { startService as startAnswering } from "../api/service";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
-import { failureOf, madeInstance, type Service, startService } from "../provider/service";
+import { existingInstance, failureOf, type Service, startService } from "../provider/service";
 import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a creation with an explicit provider that has these arguments. */
 async function withProvider(args: Readonly<Record<string, string>>): Promise<string> {
   const service = await startService();
   const { endpoint = "", token = "" } = args;
-  const { instances } = await service.anew({ endpoint, token, ...args, providerName: "eu" });
+  const { instances } = await service.newProviders({ endpoint, token, ...args, providerName: "eu" });
   return (await failureOf(instances.create(instanceNews()))).message;
 }
 
@@ -22,7 +22,7 @@ async function creatingInEu(
   more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const service = await startService();
-  const { instances } = await service.anew({ providerName: "eu", ...more });
+  const { instances } = await service.newProviders({ providerName: "eu", ...more });
   await spoil(service);
   const [project = "prj-1"] = service.emulator.projects.keys();
   return (await failureOf(instances.create(instanceNews({ project })))).message;
@@ -117,8 +117,8 @@ export const ofProviders: readonly Provocation[] = [
     when: "an explicit provider with another endpoint",
     provoke: async () => {
       const service = await startService();
-      const { id, state } = await madeInstance(service);
-      const { instances } = await service.anew({ providerName: "eu", ...eu });
+      const { id, state } = await existingInstance(service);
+      const { instances } = await service.newProviders({ providerName: "eu", ...eu });
       return (await failureOf(instances.read(id, state))).message;
     },
   },
@@ -129,8 +129,8 @@ export const ofProviders: readonly Provocation[] = [
       const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
       const failed = await web.up({ __timeouts: { create: "5s" } });
       if (failed === undefined) throw new Error("the creation ended");
-      const { id, state, inputs } = web.there();
-      const { instances } = await service.anew({ providerName: "eu" });
+      const { id, state, inputs } = web.inState();
+      const { instances } = await service.newProviders({ providerName: "eu" });
       return (await failureOf(instances.update(id, state, inputs))).message;
     },
   },

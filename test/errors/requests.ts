@@ -3,7 +3,7 @@ import type { Properties } from "../../src/model/state";
 import { findInstances } from "../../src/provider/functions";
 import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
-import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import { changed, existingInstance, failureOf, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
 import { lasting, type Provocation } from "./provocation";
 
@@ -19,7 +19,7 @@ async function later(
   more: Properties = {},
 ): Promise<string> {
   const service = await startService();
-  const saved = await madeInstance(service, more);
+  const saved = await existingInstance(service, more);
   await spoil(service, saved.id);
   const { id, state } = saved;
   const { instances } = service;
@@ -69,7 +69,7 @@ export const ofRequests: readonly Provocation[] = [
     when: "a new project, or the list of projects",
     provoke: async () => {
       const service = await startService();
-      const { projects } = await service.anew({ endpoint: `${service.emulator.url}/wrong` });
+      const { projects } = await service.newProviders({ endpoint: `${service.emulator.url}/wrong` });
       return (await failureOf(projects.create(projectNews()))).message;
     },
   },
@@ -78,7 +78,7 @@ export const ofRequests: readonly Provocation[] = [
     when: "a list of instances",
     provoke: async () => {
       const service = await startService();
-      const { instances } = await service.anew({ endpoint: `${service.emulator.url}/wrong` });
+      const { instances } = await service.newProviders({ endpoint: `${service.emulator.url}/wrong` });
       const { __provider, __urn } = instanceNews();
       return (await failureOf(instances.read("ins-5a2e", { __provider, __urn }))).message;
     },
@@ -207,7 +207,9 @@ export const ofRequests: readonly Provocation[] = [
     when: "an https endpoint of a server without TLS",
     provoke: async () => {
       const service = await startService();
-      const { instances } = await service.anew({ endpoint: service.emulator.url.replace("http:", "https:") });
+      const { instances } = await service.newProviders({
+        endpoint: service.emulator.url.replace("http:", "https:"),
+      });
       return (await failureOf(instances.create(instanceNews()))).message;
     },
   },

@@ -1,11 +1,11 @@
 import { instanceNews } from "../provider/samples";
-import { failureOf, madeInstance, startService } from "../provider/service";
+import { existingInstance, failureOf, startService } from "../provider/service";
 import type { Provocation } from "./provocation";
 
 /** Returns the message of a creation with these settings added. */
 async function withSettings(settings: Readonly<Record<string, string>>): Promise<string> {
   const service = await startService();
-  const { instances } = await service.anew(settings);
+  const { instances } = await service.newProviders(settings);
   return (await failureOf(instances.create(instanceNews()))).message;
 }
 
@@ -17,8 +17,8 @@ export const ofSettings: readonly Provocation[] = [
     when: "a missing endpoint during a refresh",
     provoke: async () => {
       const service = await startService();
-      const { id, state } = await madeInstance(service);
-      const { instances } = await service.anew({ endpoint: "" });
+      const { id, state } = await existingInstance(service);
+      const { instances } = await service.newProviders({ endpoint: "" });
       return (await failureOf(instances.read(id, state))).message;
     },
   },
@@ -62,7 +62,7 @@ export const ofSettings: readonly Provocation[] = [
     when: "an invalid id",
     provoke: async () => {
       const service = await startService();
-      const { state } = await madeInstance(service);
+      const { state } = await existingInstance(service);
       return (await failureOf(service.instances.read("..", state))).message;
     },
   },
@@ -76,7 +76,7 @@ export const ofSettings: readonly Provocation[] = [
     when: "a token in an environment variable",
     provoke: async () => {
       const service = await startService();
-      const { instances } = await service.anew({ token: "" }, undefined, {
+      const { instances } = await service.newProviders({ token: "" }, undefined, {
         env: { CLOUDINFRA_TOKEN: "expired" },
       });
       return (await failureOf(instances.create(instanceNews()))).message;
@@ -92,8 +92,8 @@ export const ofSettings: readonly Provocation[] = [
     when: "a changed endpoint",
     provoke: async () => {
       const service = await startService();
-      const { id, state } = await madeInstance(service);
-      const { instances } = await service.anew({ endpoint: "https://api.example.org" });
+      const { id, state } = await existingInstance(service);
+      const { instances } = await service.newProviders({ endpoint: "https://api.example.org" });
       return (await failureOf(instances.read(id, state))).message;
     },
   },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseRecorded, toPlainJson } from "../../src/model/state";
 import { instanceNews, OTHER_KEY, SSH_KEY } from "../provider/samples";
-import { saidBy, startService } from "../provider/service";
+import { errorOf, startService } from "../provider/service";
 
 const renamed = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::front";
 
@@ -44,7 +44,7 @@ describe("hidden inputs of a resource that exists", () => {
     const { inputs: now } = await service.instances.check(inputs, next);
     await service.instances.diff(id, outs, toPlainJson(now));
     service.emulator.refuse("flavor", "m1.small", { detail: `${SSH_KEY} is not welcome` });
-    const said = await saidBy(service.instances.update(id, outs, toPlainJson(now)));
+    const said = await errorOf(service.instances.update(id, outs, toPlainJson(now)));
     expect(said).toMatch(/updating instance "front" was rejected/);
     expect(said).not.toContain(SSH_KEY);
 

@@ -133,7 +133,7 @@ describe('ipAddress: what `publicIp: "auto"` became', () => {
 
   test("is not that of a project, whatever the setting names", async () => {
     const service = await startService();
-    const { projects } = await service.anew({ ipAddressField: "ip_address" });
+    const { projects } = await service.newProviders({ ipAddressField: "ip_address" });
     const { inputs } = await projects.check({}, projectNews());
     const { outs } = await projects.create(inputs);
     expect(outs).toHaveProperty("description");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "./one-instance";
-import { failureOf, madeInstance, madeProject, type Service, startService } from "./service";
+import { existingInstance, existingProject, failureOf, type Service, startService } from "./service";
 
 const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path }) => `${method} ${path}`);
 
@@ -9,7 +9,7 @@ describe("a deletion", () => {
     "is requested once, and is confirmed when the list no longer shows the object (%d)",
     async (deleteObject) => {
       const service = await startService({ behaviour: { deleteObject } });
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       service.emulator.clearRequests();
       await service.instances.delete(saved.id, saved.state);
       expect(service.emulator.instances.size).toBe(0);
@@ -25,7 +25,7 @@ describe("a deletion", () => {
     "is confirmed by the absence of the object if its operation no longer exists: %j",
     async (behaviour) => {
       const service = await startService({ behaviour: { deleteObject: 202 } });
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       Object.assign(service.emulator.behaviour, behaviour);
       await service.instances.delete(saved.id, saved.state);
       expect(service.emulator.instances.size).toBe(0);
@@ -35,7 +35,7 @@ describe("a deletion", () => {
 
   test("whose operation can't be found, and that fails, is an error", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.failNextOperation({});
     service.emulator.behaviour.operationKeptMs = 0;
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
@@ -45,7 +45,7 @@ describe("a deletion", () => {
 
   test("of an instance is not confirmed if the token shows neither it nor its project: a service may accept the deletion of any id", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const hiddenProjects = [...service.emulator.projects.keys()];
     Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
     service.emulator.fail({ method: "DELETE", kind: "status", status: 204 });
@@ -56,10 +56,10 @@ describe("a deletion", () => {
 
   test("of a project that the token doesn't show is not requested, because a service may accept that of any id", async () => {
     const service = await startService();
-    const saved = await madeProject(service);
+    const saved = await existingProject(service);
     const hiddenProjects = [saved.id];
     Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     service.emulator.clearRequests();
     const { message } = await failureOf(projects.delete(saved.id, saved.state));
     expect(message).toContain("does not prove that it was deleted");
@@ -68,14 +68,14 @@ describe("a deletion", () => {
 
   test("of the only project is confirmed without another visible project", async () => {
     const service = await startService();
-    const saved = await madeProject(service);
+    const saved = await existingProject(service);
     await service.projects.delete(saved.id, saved.state);
     expect(service.emulator.projects.size).toBe(0);
   });
 
   test("of an object that no longer exists succeeds", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.remove(saved.id);
     await service.instances.delete(saved.id, saved.state);
     expect(methods(service)).toContain("GET /v1/instances");
@@ -83,7 +83,7 @@ describe("a deletion", () => {
 
   test("succeeds if its reply is lost", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
     await service.instances.delete(saved.id, saved.state);
     expect(service.emulator.instances.size).toBe(0);
@@ -91,7 +91,7 @@ describe("a deletion", () => {
 
   test("is not confirmed while the list still shows the object", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
+    const saved = await existingInstance(service, { __timeouts: { delete: "2m" } });
     const fault = service.emulator.fail({
       method: "DELETE",
       kind: "status",
@@ -107,7 +107,7 @@ describe("a deletion", () => {
 
   test("whose operation fails is an error with the operation's problem", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.failNextOperation({ kind: "delete" });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
     expect(message).toMatch(/^deleting instance "web" \(ins-\w+\) failed: /);
@@ -128,7 +128,7 @@ test("an instance that the service doesn't delete during an update is deleted on
 describe("a service without DELETE", () => {
   test("causes an error with alternatives while the object exists", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
     expect(message).toContain("the service offers no deletion of instances");
     expect(message).toContain("retainOnDelete");
@@ -143,12 +143,12 @@ describe("a service without DELETE", () => {
     async (_when, deleteBeforeReplace) => {
       const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
       await web.up({ name: undefined });
-      const { id } = web.there();
+      const { id } = web.inState();
       const news = { name: undefined, image: "debian-14" };
       expect(await web.up(news, { deleteBeforeReplace })).toContain("the service offers no deletion");
       expect(service.warnings).toEqual([]);
       expect(await web.up({ ...news, __retainOnDelete: true }, { deleteBeforeReplace })).toBeUndefined();
-      expect([...service.emulator.instances.keys()]).toEqual([id, web.there().id]);
+      expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
       expect(web.replaced).toEqual([]);
       expect(service.warnings).toEqual([
         `cloudinfra: instance ${id} was not deleted, because the service's API can't delete instances and the resource has the ` +
@@ -159,7 +159,7 @@ describe("a service without DELETE", () => {
 
   test("causes no error once the object no longer exists", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.remove(saved.id);
     await service.instances.delete(saved.id, saved.state);
     expect(methods(service)).toContain("GET /v1/instances");
@@ -168,7 +168,7 @@ describe("a service without DELETE", () => {
 
 test("a 404 for an instance that is still shown leads to another attempt, not to its removal from the state", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.fail({ method: "DELETE", kind: "status", status: 404 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
   expect(message).toContain(`the service didn't find instance ${saved.id} to delete it, but still shows it`);
@@ -180,7 +180,7 @@ test("a 404 for an instance that is still shown leads to another attempt, not to
 
 test("a deletion without an operation is awaited even if a lagging list doesn't show the instance yet", async () => {
   const service = await startService({ behaviour: { deleteObject: 202, acceptedReply: "bare" } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   Object.assign(service.emulator.behaviour, { lagMs: 3_000, lagIn: "lists", operationMs: 30_000 });
   await service.instances.delete(saved.id, saved.state);
   expect(service.emulator.instances.has(saved.id)).toBe(false);
@@ -194,7 +194,7 @@ test.each([
   "a deletion with a lost reply succeeds although reads still show the object for a while: %j",
   async (behaviour) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     await service.clock.sleep(60_000);
     Object.assign(service.emulator.behaviour, behaviour);
     service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
@@ -207,7 +207,7 @@ test.each([
 
 test("if a deletion's reply is lost and its retry is a conflict, the hint says that the deletion may be in progress", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
   service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
@@ -218,7 +218,7 @@ test("if a deletion's reply is lost and its retry is a conflict, the hint says t
 describe("a deletion fails after", () => {
   test.each([401, 403, 409, 500])("%d", async (status) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "DELETE", kind: "status", status, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
     expect(message).toMatch(/^deleting instance "web" /);
@@ -228,7 +228,7 @@ describe("a deletion fails after", () => {
 
   test("an outage of the list that would confirm it", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "GET", kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
     expect(message).toContain("(403)");
@@ -236,7 +236,7 @@ describe("a deletion fails after", () => {
 
   test("a list without any project", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.remove(saved.id);
     for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));

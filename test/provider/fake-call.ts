@@ -9,7 +9,7 @@ import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../polling/fake-clock";
 import type { FakeService } from "./fake-service";
 
-/** One call of the host to a service made by hand, with a minute's time on a clock that runs by itself. */
+/** Returns the context of a call to a fake service, with a deadline of one minute on a clock that advances by itself. */
 export function callTo(
   fake: FakeService,
   kind: Kind,

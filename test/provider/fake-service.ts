@@ -2,24 +2,24 @@ import type { ApiObject, Client, Page } from "../../src/api/client";
 import { collect } from "../../src/api/collections";
 import { CloudInfraError } from "../../src/diagnostics/error";
 
-/** What a fake service answers a GET of one object. */
+/** How a fake service answers a GET of one object. */
 export type GetAnswer = "offered" | "404 to all" | "405";
 
-/** A service as the client shows it, made by hand: objects by id, and a list of what was asked. */
+/** A fake client of a service, with its objects by id and a log of the requests. */
 export class FakeService {
   readonly projects = new Map<string, ApiObject>();
   readonly instances = new Map<string, ApiObject>();
-  /** `GET instances ins-1`, `LIST instances prj-1`, … in the order in which they came. */
+  /** The requests in order, such as `GET instances ins-1` and `LIST instances prj-1`. */
   readonly asked: string[] = [];
   getAnswer: GetAnswer = "offered";
   pageSize = 200;
-  /** Objects that GET shows and lists do not. */
+  /** Ids of objects that lists omit. */
   readonly unlisted = new Set<string>();
-  /** Objects that lists show and GET does not. */
+  /** Ids of objects that GET doesn't find. */
   readonly unread = new Set<string>();
-  /** What the next requests fail with. */
+  /** The error of all further requests, if any. */
   failure: CloudInfraError | undefined;
-  /** Called while a request is under way: time for something to happen. */
+  /** Called during each request, for example to change an object. */
   whenAsked: (request: string) => void = () => {};
 
   addProject(id: string): void {
@@ -36,7 +36,7 @@ export class FakeService {
 
   client(): Client {
     const refuse = async (): Promise<never> => {
-      throw new Error("nothing is to be written here");
+      throw new Error("a fake service is read-only");
     };
     const writes = { create: refuse, update: refuse, delete: refuse };
     const projects = (): AsyncIterable<Page> => this.pages("projects", () => true);
@@ -73,7 +73,7 @@ export class FakeService {
     return found;
   }
 
-  /** The list as it is when its first page is asked for. */
+  /** Yields the pages of a list. All of them show the objects that exist at the first request. */
   private async *pages(
     kind: "projects" | "instances",
     matches: (object: ApiObject) => boolean,
@@ -91,7 +91,7 @@ export class FakeService {
 
   private async ask(request: string): Promise<void> {
     this.asked.push(request);
-    await Promise.resolve(); // an answer never comes before the caller has gone on
+    await Promise.resolve(); // the reply never arrives before the caller continues
     this.whenAsked(request);
   }
 }

@@ -6,7 +6,7 @@ import type { LoggedRequest } from "../../src/emulator";
 import type { Properties } from "../../src/model/state";
 import { InitializationError } from "../../src/provider/host";
 import { instanceNews, KEY } from "./samples";
-import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "./service";
+import { changed, existingInstance, existingProject, failureOf, type Service, startService } from "./service";
 
 /** A service, and what tells its processes to end in the middle of their next wait for an operation. */
 async function startInterrupted(): Promise<Service & { interruptNext(signal?: string): void }> {
@@ -48,7 +48,7 @@ test.each(["SIGINT", "SIGTERM"])(
 
     const journalDir = mkdtempSync(path.join(tmpdir(), "another-machine-"));
     onTestFinished(() => rmSync(journalDir, { recursive: true }));
-    const { instances } = await service.anew({ journalDir });
+    const { instances } = await service.newProviders({ journalDir });
     const state = { ...error.properties };
     await instances.check(state, state);
     await instances.diff(error.id, state, state);
@@ -69,14 +69,14 @@ test("at a signal, a creation without a reply is kept in the state with its key"
 
 test("at a signal, an update is kept in the state and resumed, and a deletion is an error", async () => {
   const service = await startInterrupted();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   const { state, id } = saved;
   service.emulator.behaviour.putReply = 202;
   service.interruptNext();
   const large = changed(saved, { flavor: "m1.large" });
   const error = await failureOf(service.instances.update(id, state, large));
   expect(error).toMatchObject({ id, properties: { __pending: { operation: expect.anything() } } });
-  const next = await service.anew();
+  const next = await service.newProviders();
   await next.instances.update(id, Object(error).properties, large);
   expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
 
@@ -103,6 +103,6 @@ test("after a signal, the process sends no requests, and exits once the engine h
 test("a process without running calls exits at a signal, as any other process", async () => {
   const service = await startService();
   expect(service.signals.heard).toBe(0);
-  await madeProject(service);
+  await existingProject(service);
   expect(service.signals.heard).toBe(0);
 });

@@ -9,30 +9,30 @@ import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
 import type { HostProvider } from "../../src/provider/host";
 import { LastMoment } from "../polling/last-moment";
-import { EngineRow, type How } from "./progress/engine-row";
+import { type CommandOptions, EngineCalls } from "./progress/engine-calls";
 import type { Providers } from "./providers";
 import { instanceNews } from "./samples";
-import { type Saved, type Service, type ServiceOptions, saidBy, startService } from "./service";
+import { errorOf, type Saved, type Service, type ServiceOptions, startService } from "./service";
 
 export const URN = String(instanceNews().__urn);
 
-interface Run extends How {
-  /** On another machine, with a journal of its own. */
+interface RunOptions extends CommandOptions {
+  /** Whether to run on another machine, which has its own journal. */
   readonly onAnotherMachine?: boolean;
-  /** The program ends before it learns the id. */
+  /** Whether the program ends before it learns the id. */
   readonly unconfirmed?: boolean;
   readonly clock?: Clock;
-  /** Settings that differ; without the namespace. */
+  /** Further settings, without the namespace. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A stack with one instance. Each command has a provider process of its own. */
-export class OneInstance extends EngineRow {
+/** A stack with one instance. Each command starts its own provider process. */
+export class OneInstance extends EngineCalls {
   readonly project: string;
-  /** What this machine has noted. */
+  /** The journal of this machine. */
   readonly journal: Journal;
 
-  /** @param inStack the instance's project, if the stack has it, too */
+  /** @param inStack the instance's project, if it is in the stack too */
   constructor(
     private readonly service: Service,
     private readonly inStack?: Saved,
@@ -48,69 +48,72 @@ export class OneInstance extends EngineRow {
     return (await this.journal.list()).find(({ urn }) => urn === URN);
   }
 
-  /** Removes what this machine has noted. */
-  async forgetNoted(): Promise<void> {
+  /** Removes the journal entry of the instance. */
+  async removeEntry(): Promise<void> {
     const entry = await this.entry();
     if (entry !== undefined) await this.journal.remove(entry.key);
   }
 
   /** Does what `recover --forget` does. */
   async giveUp(): Promise<void> {
-    const { state, inputs } = this.there();
+    const { state, inputs } = this.inState();
     for (const key of new Set([state.__key, Object(state.__pending).key, inputs.__key]))
       await this.journal.giveUp(String(key));
-    await this.forgetNoted();
+    await this.removeEntry();
   }
 
-  /** The entry of the journal, where there must be one. */
-  async noted(): Promise<Entry> {
+  /** Returns the journal entry of the instance. Fails if there is none. */
+  async journalEntry(): Promise<Entry> {
     const entry = await this.entry();
-    if (entry === undefined) throw new Error("nothing is noted");
+    if (entry === undefined) throw new Error("the journal has no entry");
     return entry;
   }
 
-  /** The inputs of the program's next run, with a key of its own. */
+  /** Returns the inputs of the next run of the program, with a new key. */
   news(args: Properties = {}): Properties {
     const fresh = { __key: randomUUID(), __keyAt: Date.now() };
     return instanceNews({ project: this.project, ...fresh, ...args });
   }
 
-  /** @returns what the user is told where it fails */
-  async up(args: Properties = {}, run: Run = {}): Promise<string | undefined> {
+  /** @returns the error message, if it fails */
+  async up(args: Properties = {}, run: RunOptions = {}): Promise<string | undefined> {
     const { instances: provider, projects } = await this.processes(run);
     if (this.inStack !== undefined) {
       const { id, state, inputs } = this.inStack;
       await projects.diff(id, state, (await projects.check(inputs, inputs)).inputs);
     }
     const work = async (): Promise<void> => {
-      await this.brought(provider, this.news(args), run);
+      await this.apply(provider, this.news(args), run);
       if (!run.unconfirmed)
-        await confirm(String(this.there().inputs.__key), this.there().id, { dir: this.journalDir(run) });
-      await this.swept(provider);
+        await confirm(String(this.inState().inputs.__key), this.inState().id, { dir: this.journalDir(run) });
+      await this.deleteReplaced(provider);
     };
-    return saidBy(work());
+    return errorOf(work());
   }
 
-  /** An `up` whose processes are killed as soon as they wait for something; or, with `pauses`, that many times later. */
-  async killedUp(args: Properties = {}, { pauses, ...run }: Run & { pauses?: number } = {}): Promise<void> {
+  /** Runs an `up` that is killed when it first waits for something, or, with `pauses`, at a later wait. */
+  async killedUp(
+    args: Properties = {},
+    { pauses, ...run }: RunOptions & { pauses?: number } = {},
+  ): Promise<void> {
     const clock = new LastMoment(pauses);
     const ended = this.up(args, { ...run, clock }).then((said) => {
-      throw new Error(`it was over before it was killed: ${said}`);
+      throw new Error(`the command ended before it was killed: ${said}`);
     });
     await Promise.race([clock.reached, ended]);
   }
 
-  /** A creation that was killed before it could note what the service answered. */
-  async killedBeforeTheAnswer(args: Properties = {}, run: Run = {}): Promise<Entry> {
+  /** Runs a creation that is killed before it records the service's reply. */
+  async killedBeforeReply(args: Properties = {}, run: RunOptions = {}): Promise<Entry> {
     await this.killedUp(args, run);
-    const { operation: _operation, ...entry } = await this.noted();
-    await this.note(entry);
-    return this.noted();
+    const { operation: _operation, ...entry } = await this.journalEntry();
+    await this.writeEntry(entry);
+    return this.journalEntry();
   }
 
-  /** Makes this the entry of the journal. */
-  async note({ operation, id, imported, ...begun }: Entry): Promise<void> {
-    await this.forgetNoted();
+  /** Replaces the journal entry of the instance. */
+  async writeEntry({ operation, id, imported, ...begun }: Entry): Promise<void> {
+    await this.removeEntry();
     await this.journal.begin(begun);
     const more = {
       ...(operation && { operation }),
@@ -121,51 +124,51 @@ export class OneInstance extends EngineRow {
   }
 
   async refresh(): Promise<void> {
-    await this.read(await this.process());
+    await this.refreshWith(await this.process());
   }
 
-  /** @returns what the user is told where it fails */
+  /** @returns the error message, if it fails */
   async destroy({ refresh = false } = {}): Promise<string | undefined> {
-    return saidBy(this.deleted(await this.process(), refresh));
+    return errorOf(this.destroyWith(await this.process(), refresh));
   }
 
-  /** A process of the provider. */
-  async process(run: Run = {}): Promise<HostProvider> {
+  /** Starts a process of the provider. */
+  async process(run: RunOptions = {}): Promise<HostProvider> {
     return (await this.processes(run)).instances;
   }
 
-  private processes(run: Run): Promise<Providers> {
-    return this.service.anew({ ...run.settings, journalDir: this.journalDir(run) }, run.clock);
+  private processes(run: RunOptions): Promise<Providers> {
+    return this.service.newProviders({ ...run.settings, journalDir: this.journalDir(run) }, run.clock);
   }
 
-  /** The requests of creations, of this machine and of others. */
+  /** The creation requests of all machines. */
   posts(): LoggedRequest[] {
     return this.service.emulator.requests.filter(({ method }) => method === "POST");
   }
 
-  /** How many keys were sent. */
+  /** The number of idempotency keys that were sent. */
   keys(): number {
     return new Set(this.posts().map(({ headers }) => headers["idempotency-key"])).size;
   }
 
-  /** The service has one instance, the state knows it and nothing else, and nothing is noted. @returns its id */
+  /** Expects one instance, which is the only one in the state, and no journal entry. @returns its id */
   async expectOne(): Promise<string> {
     const [id = "", ...others] = this.service.emulator.instances.keys();
     expect(others).toEqual([]);
-    expect(this.there().id).toBe(id);
-    expect(this.there().state).not.toHaveProperty("__pending");
+    expect(this.inState().id).toBe(id);
+    expect(this.inState().state).not.toHaveProperty("__pending");
     expect(this.replaced).toEqual([]);
     expect(await this.entry()).toBeUndefined();
     return id;
   }
 
-  private journalDir({ onAnotherMachine = false }: Run): string {
+  private journalDir({ onAnotherMachine = false }: RunOptions): string {
     const { journalDir } = this.service;
     return onAnotherMachine ? path.join(journalDir, "of-another-machine") : journalDir;
   }
 }
 
-/** A service, and a stack with one instance that is not made yet. */
+/** Starts a service for a stack with one instance, which doesn't exist yet. */
 export async function oneInstance(
   options: ServiceOptions = {},
 ): Promise<{ service: Service; web: OneInstance }> {

@@ -1,19 +1,19 @@
 import { EventEmitter } from "node:events";
 import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
-import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
 import { type HostProvider, providerOf } from "../../src/provider/host";
 import { EngineLog } from "../../src/provider/progress/engine-log";
 import { type SessionOverrides, Sessions } from "../../src/provider/session";
 import { Shutdown, type SignalTarget } from "../../src/provider/shutdown";
+import { unmarked } from "./progress/marked";
 
-/** What one process of the provider offers to the host. */
+/** The providers that one process offers to the host. */
 export interface Providers {
   readonly instances: HostProvider;
   readonly projects: HostProvider;
 }
 
-/** A process that hears no signal but those of a test, and does not end. */
+/** A process that receives only the signals that a test sends, and doesn't end. */
 export class Signals extends EventEmitter implements SignalTarget {
   readonly pid = 1;
   readonly endedBy: string[] = [];
@@ -22,7 +22,7 @@ export class Signals extends EventEmitter implements SignalTarget {
     this.endedBy.push(signal);
   }
 
-  /** How many listeners keep a signal from what it does by itself. */
+  /** The number of listeners, which replace the default handling of signals. */
   get heard(): number {
     return this.eventNames().reduce((sum, name) => sum + this.listenerCount(name), 0);
   }
@@ -30,21 +30,21 @@ export class Signals extends EventEmitter implements SignalTarget {
 
 export interface Surroundings {
   readonly clock: Clock;
-  /** Where warnings go. */
+  /** Receives the warnings. */
   readonly warn: (message: string) => void;
-  /** @default none that anybody could send */
+  /** @default no signals */
   readonly signals?: Signals;
-  /** Where progress goes. @default nowhere */
+  /** Receives the status messages. @default nothing does */
   readonly log?: EngineLog;
-  /** Whether the messages are lines in somebody's log. @default true */
+  /** Whether the provider runs in CI, where each message is a line of a log. @default true */
   readonly inCi?: boolean;
-  /** @default this machine's network and disk */
+  /** Replacements for the network and the disk. @default none */
   readonly outside?: SessionOverrides | undefined;
   /** The environment of the process. @default empty */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** A new process of the provider, as it is once the host has configured it; settings without the namespace. */
+/** Starts a process of the provider, and configures it as the host does. The settings have no namespace. */
 export async function openProviders(
   settings: Readonly<Record<string, string>>,
   {
@@ -68,28 +68,18 @@ export async function openProviders(
   const configured = async (kind: Kind): Promise<HostProvider> => {
     const provider = providerOf(kind, surroundings);
     await provider.configure({ config: { get } });
-    return givenInClear(provider);
+    return withPlaintextStates(provider);
   };
   return { instances: await configured(instanceKind), projects: await configured(projectKind) };
 }
 
-/** The provider as the engine calls it: what it has returned as a secret, it gets back in plaintext. */
-function givenInClear(provider: HostProvider): HostProvider {
+/** Returns the provider as the engine calls it, which passes secret values in plaintext. */
+function withPlaintextStates(provider: HostProvider): HostProvider {
   return {
     ...provider,
-    diff: (id, olds, news) => provider.diff(id, inClear(olds), news),
-    read: (id, state) => provider.read(id, inClear(state)),
-    update: (id, olds, news) => provider.update(id, inClear(olds), news),
-    delete: (id, state) => provider.delete(id, inClear(state)),
+    diff: (id, olds, news) => provider.diff(id, unmarked(olds), news),
+    read: (id, state) => provider.read(id, unmarked(state)),
+    update: (id, olds, news) => provider.update(id, unmarked(olds), news),
+    delete: (id, state) => provider.delete(id, unmarked(state)),
   };
-}
-
-function inClear(state: Properties): Properties {
-  return Object.fromEntries(
-    Object.entries(state).map(([name, value]) => [name, isSecret(value) ? value.value : value]),
-  );
-}
-
-function isSecret(value: unknown): value is { readonly value: unknown } {
-  return typeof value === "object" && value !== null && "4dabf18193072939515e22adb298388d" in value;
 }

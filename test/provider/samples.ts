@@ -4,7 +4,7 @@ import type { Properties } from "../../src/model/state";
 export const KEY = "3f8a2c1e-5b7d-4e9f-8a1b-2c3d4e5f6a7b";
 export const OTHER_KEY = "9b1d4c7a-0e2f-4a3b-9c8d-7e6f5a4b3c2d";
 
-/** What the engine sends for a text that only `up` will know. */
+/** Pulumi's placeholder for an unknown string. */
 export const UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export const UNKNOWN_LIST = "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2";
 export const UNKNOWN_MAP = "dd056dcd-154b-4c76-9bd3-c8f88648b5ff";
@@ -14,7 +14,7 @@ export const SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0vy ada@example.or
 const urnOf = (type: string, name: string): string =>
   `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
 
-/** The inputs of a project as the engine sends them to check. */
+/** Returns the inputs of a project as the engine passes them to check. */
 export function projectNews(more: Properties = {}): Properties {
   return {
     name: "shop",
@@ -26,7 +26,7 @@ export function projectNews(more: Properties = {}): Properties {
   };
 }
 
-/** The inputs of an instance as the engine sends them to check; what is `undefined` is left out, as the engine does. */
+/** Returns the inputs of an instance as the engine passes them to check, without those that are `undefined`. */
 export function instanceNews(more: Properties = {}): Properties {
   const news: Properties = {
     project: "prj-1",

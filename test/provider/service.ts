@@ -13,24 +13,24 @@ import { instanceNews, projectNews } from "./samples";
 
 export interface ServiceOptions {
   behaviour?: Partial<Behaviour>;
-  /** Added to endpoint and token; without the namespace. */
+  /** Settings beside endpoint and token, without the namespace. */
   config?: Readonly<Record<string, string>>;
-  /** Told of each request when the service has answered it: the place for what others do in the meantime. */
+  /** Called after the service has answered a request, for example to change an object as a colleague would. */
   onRequest?: (request: LoggedRequest) => void;
 }
 
-/** The provider as the host drives it, and the service behind it. Time passes only where somebody waits. */
+/** An emulated service and a process of its provider. Time passes only while something waits. */
 export interface Service extends Providers {
   readonly emulator: Emulator;
   readonly clock: FakeClock;
-  /** Where its processes get their signals, and what they then end with. */
+  /** Sends signals to the processes, and records how they end. */
   readonly signals: Signals;
-  /** The journal of this machine. */
+  /** Folder of this machine's journal. */
   readonly journalDir: string;
-  /** What the user was warned of. */
+  /** The warnings so far. */
   readonly warnings: readonly string[];
-  /** What a new process of the provider would be, with other settings; its time is the service's where no other is given. */
-  anew(
+  /** Starts another process of the provider. @default the settings and the clock of the service */
+  newProviders(
     config?: Readonly<Record<string, string>>,
     clock?: Clock,
     process?: Pick<Surroundings, "outside" | "env">,
@@ -39,14 +39,13 @@ export interface Service extends Providers {
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** A service for the time of a test. */
+/** Starts a service that stops at the end of the test. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { close, ...service } = await openService(options);
   onTestFinished(close);
   return service;
 }
 
-/** A service until it is closed. */
 async function openService({
   behaviour,
   config,
@@ -67,26 +66,23 @@ async function openService({
   const { endpoint, token } = emulator;
   const warnings: string[] = [];
   const warn = (message: string): void => void warnings.push(message);
-  const anew: Service["anew"] = (more = {}, itsClock = clock, process = {}) =>
+  const newProviders: Service["newProviders"] = (more = {}, ownClock = clock, process = {}) =>
     openProviders(
       { endpoint, token, journalDir, ...config, ...more },
-      { clock: itsClock, warn, signals, ...process },
+      { clock: ownClock, warn, signals, ...process },
     );
-  return { emulator, clock, signals, journalDir, warnings, anew, close, ...(await anew()) };
+  return { emulator, clock, signals, journalDir, warnings, newProviders, close, ...(await newProviders()) };
 }
 
-/** A resource as the engine's state has it. */
+/** A resource in the state. */
 export interface Saved {
   readonly id: string;
   readonly inputs: Properties;
   readonly state: Properties;
 }
 
-/**
- * Checks and creates as the engine does, and confirms as the program does; the host adds `__provider` to what the provider
- * returns.
- */
-async function made(provider: HostProvider, news: Properties, dir: string): Promise<Saved> {
+/** Checks and creates a resource as the engine does, and removes its journal entry as the program does. */
+async function createAndConfirm(provider: HostProvider, news: Properties, dir: string): Promise<Saved> {
   const { inputs, failures } = await provider.check({}, news);
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join("\n"));
   const { id, outs } = await provider.create(inputs);
@@ -94,30 +90,33 @@ async function made(provider: HostProvider, news: Properties, dir: string): Prom
   return { id, inputs, state: { ...outs, __provider: news.__provider } };
 }
 
-/** An instance that an earlier run, in a process of its own, made in a project that somebody else made. */
-export async function madeInstance(
-  { emulator, anew, journalDir }: Service,
+/** Creates an instance with another process of the provider, in the service's first project. */
+export async function existingInstance(
+  { emulator, newProviders, journalDir }: Service,
   more: Properties = {},
 ): Promise<Saved> {
   const [project = emulator.addProject().id] = emulator.projects.keys();
-  const { instances } = await anew();
-  return made(instances, instanceNews({ project, ...more }), journalDir);
+  const { instances } = await newProviders();
+  return createAndConfirm(instances, instanceNews({ project, ...more }), journalDir);
 }
 
-/** A project that an earlier run made, in a process of its own. */
-export async function madeProject({ anew, journalDir }: Service, more: Properties = {}): Promise<Saved> {
-  const { projects } = await anew();
-  return made(projects, projectNews(more), journalDir);
+/** Creates a project with another process of the provider. */
+export async function existingProject(
+  { newProviders, journalDir }: Service,
+  more: Properties = {},
+): Promise<Saved> {
+  const { projects } = await newProviders();
+  return createAndConfirm(projects, projectNews(more), journalDir);
 }
 
-/** The inputs of a next `up` that sets some arguments anew; `undefined` takes one back. */
+/** Returns the inputs of the next `up`, with other values for some arguments. `undefined` removes an argument. */
 export function changed({ inputs }: Saved, more: Properties): Properties {
   return Object.fromEntries(
     Object.entries({ ...inputs, ...more }).filter(([, value]) => value !== undefined),
   );
 }
 
-/** What the host would get in place of an answer. */
+/** Returns the error with which a call fails. */
 export async function failureOf(work: Promise<unknown>): Promise<Error> {
   const error: unknown = await work.then(
     () => "it did not fail",
@@ -127,8 +126,8 @@ export async function failureOf(work: Promise<unknown>): Promise<Error> {
   throw new Error(String(error));
 }
 
-/** What the user is told where a call fails; `undefined` where it does not. */
-export function saidBy(work: Promise<unknown>): Promise<string | undefined> {
+/** Returns the message with which a call fails, or `undefined` if it succeeds. */
+export function errorOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
     () => undefined,
     (error: unknown) => {

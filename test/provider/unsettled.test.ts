@@ -3,19 +3,19 @@ import { expect, test, vi } from "vitest";
 import { openJournal } from "../../src/journal/journal";
 import { OneInstance, URN } from "./one-instance";
 import { KEY } from "./samples";
-import { madeProject, type Saved, type Service, saidBy, startService } from "./service";
+import { errorOf, existingProject, type Saved, type Service, startService } from "./service";
 
 /** A stack with a project, and a creation of it that was killed in a project that isn't in the stack. */
 async function killed(more: Record<string, unknown> = {}) {
   const service = await startService();
   const web = new OneInstance(service);
   await web.killedUp(more);
-  return { service, web, saved: await madeProject(service) };
+  return { service, web, saved: await existingProject(service) };
 }
 
 /** `pulumi destroy`: the engine ends the process with SIGINT when it has no more calls. */
 async function destroyed(service: Service, { id, state }: Saved): Promise<void> {
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   await projects.delete(id, state);
   service.signals.emit("SIGINT", "SIGINT");
   await vi.waitFor(() => expect(service.signals.endedBy).toEqual(["SIGINT"]));
@@ -25,7 +25,7 @@ async function destroyed(service: Service, { id, state }: Saved): Promise<void> 
 test("a destroy warns once of an interrupted creation that it leaves unsettled", async () => {
   const { service, web, saved } = await killed();
   await destroyed(service, saved);
-  const { operation } = await web.noted();
+  const { operation } = await web.journalEntry();
   expect(service.warnings).toEqual([
     expect.stringContaining(
       "an interrupted creation of the stack dev is unfinished, and its object may still exist",
@@ -38,8 +38,8 @@ test("a destroy warns once of an interrupted creation that it leaves unsettled",
 
 test("a destroy warns of an interrupted creation at an endpoint that it doesn't use", async () => {
   const { service, web, saved } = await killed();
-  const entry = await web.noted();
-  await web.forgetNoted();
+  const entry = await web.journalEntry();
+  await web.removeEntry();
   const elsewhere = openJournal({
     ...{ endpoint: "https://old.example.com/v1", dir: service.journalDir },
     warn: expect.fail,
@@ -52,12 +52,12 @@ test("a destroy warns of an interrupted creation at an endpoint that it doesn't 
 test("a process that only deletes in a run with a program doesn't warn: the program does", async () => {
   const { service, saved } = await killed();
   const run = { outside: { run: `127.0.0.1:${randomUUID()}` } };
-  const withProgram = await service.anew({}, undefined, run);
+  const withProgram = await service.newProviders({}, undefined, run);
   await withProgram.projects.check(
     {},
     { region: "eu-1", __urn: URN.replace("Instance::web", "Project::shop"), __key: KEY },
   );
-  const { projects } = await service.anew({}, undefined, run);
+  const { projects } = await service.newProviders({}, undefined, run);
   await projects.delete(saved.id, saved.state);
   service.signals.emit("SIGINT", "SIGINT");
   await vi.waitFor(() => expect(service.signals.endedBy).toEqual(["SIGINT"]));
@@ -66,7 +66,7 @@ test("a process that only deletes in a run with a program doesn't warn: the prog
 
 test("a destroy doesn't warn of an interrupted creation that it settles", async () => {
   const service = await startService();
-  const saved = await madeProject(service);
+  const saved = await existingProject(service);
   await new OneInstance(service, saved).killedUp();
   await destroyed(service, saved);
   expect(service.warnings).toEqual([]);
@@ -83,7 +83,7 @@ test.each([
 
 test("an `up` leaves the warning to the program", async () => {
   const { service, saved } = await killed();
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   const { heard } = service.signals;
   await projects.check(saved.inputs, saved.inputs);
   await projects.delete(saved.id, saved.state);
@@ -92,9 +92,9 @@ test("an `up` leaves the warning to the program", async () => {
 
 test("a deletion that a signal interrupts is an error, and a second signal ends the process at once", async () => {
   const { service, saved } = await killed();
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   const unanswered = service.emulator.fail({ method: "DELETE", kind: "hang" });
-  const said = saidBy(projects.delete(saved.id, saved.state));
+  const said = errorOf(projects.delete(saved.id, saved.state));
   await vi.waitFor(() => expect(unanswered.used).toBe(1));
   service.signals.emit("SIGINT", "SIGINT");
   expect(service.signals.heard).toBe(0);

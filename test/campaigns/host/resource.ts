@@ -1,7 +1,7 @@
 import { confirm } from "../../../src/journal/confirm";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
-import { EngineRow } from "../../provider/progress/engine-row";
+import { EngineCalls } from "../../provider/progress/engine-calls";
 import type { Saved } from "../../provider/service";
 import { overTheWire } from "./wire";
 
@@ -12,7 +12,7 @@ export interface Machine {
 }
 
 /** One resource as the engine handles it, through all runs of its life and independent of others. */
-export class EngineResource extends EngineRow {
+export class EngineResource extends EngineCalls {
   constructor(readonly urn: string) {
     super();
   }
@@ -25,11 +25,11 @@ export class EngineResource extends EngineRow {
   /** Runs `up`. @param wanted the program's arguments, or undefined if the program doesn't declare the resource */
   async up({ provider, journalDir }: Machine, wanted: Properties | undefined): Promise<void> {
     const host = overTheWire(provider);
-    if (wanted === undefined) return this.deleted(host, false);
-    await this.brought(host, this.keepingIgnored(wanted), {});
+    if (wanted === undefined) return this.destroyWith(host, false);
+    await this.apply(host, this.keepingIgnored(wanted), {});
     // The program's part: it receives the id when the engine has saved the resource.
-    await confirm(this.urn, this.there().id, { dir: journalDir });
-    await this.swept(host);
+    await confirm(this.urn, this.inState().id, { dir: journalDir });
+    await this.deleteReplaced(host);
   }
 
   /** For the arguments in `ignoreChanges`, the engine uses the values of the state's inputs. */
@@ -51,6 +51,6 @@ export class EngineResource extends EngineRow {
 
   /** Runs `refresh`. */
   async refresh({ provider }: Machine): Promise<void> {
-    if (this.saved !== undefined && !this.isDeleted) await this.read(overTheWire(provider));
+    if (this.saved !== undefined && !this.isDeleted) await this.refreshWith(overTheWire(provider));
   }
 }

@@ -4,7 +4,7 @@ import type { StoredInstance } from "../../../src/emulator/state";
 import type { Properties } from "../../../src/model/state";
 import { HostError, type HostProvider } from "../../../src/provider/host";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
-import { EngineRow } from "../../provider/progress/engine-row";
+import { EngineCalls } from "../../provider/progress/engine-calls";
 import { openProviders, Signals } from "../../provider/providers";
 import { overTheWire } from "../host/wire";
 import type { Case, Step, Up } from "./case";
@@ -56,7 +56,7 @@ const foreign: StoredInstance = {
 const TOO_LONG_MS = 10 * 3_600_000;
 
 /** The case's resource in the state. Each step is a command with its own provider process. */
-class Row extends EngineRow {
+class Row extends EngineCalls {
   private ups = 0;
 
   constructor(private readonly scene: Scene) {
@@ -70,7 +70,7 @@ class Row extends EngineRow {
       case "up":
         return this.command((provider) => this.up(provider, step), step.interruptedAfterMs);
       case "refresh":
-        return this.saved === undefined ? undefined : this.command((provider) => this.read(provider));
+        return this.saved === undefined ? undefined : this.command((provider) => this.refreshWith(provider));
       case "destroy":
         return this.command((provider) => this.destroy(provider, step.refresh));
       case "list":
@@ -118,14 +118,14 @@ class Row extends EngineRow {
       const { inputs } = await provider.check(olds, { ...this.news(step), ...odd });
       await provider.diff(this.saved.id, this.saved.state, inputs);
     }
-    await this.brought(provider, news, {});
-    await this.swept(provider);
+    await this.apply(provider, news, {});
+    await this.deleteReplaced(provider);
   }
 
   private async destroy(provider: HostProvider, refresh: boolean): Promise<void> {
     const from = this.scene.served.exchanges.length;
     const id = this.isDeleted ? undefined : this.saved?.id;
-    await this.deleted(provider, refresh);
+    await this.destroyWith(provider, refresh);
     if (id !== undefined) claimsOf(this.scene).destroyed(id, from);
   }
 

@@ -114,7 +114,7 @@ describe("the `import` option that remains in the program", () => {
     const service = await startService();
     const { news } = foreign(service, { labels: { env: "dev" } });
     const { id, inputs, outs } = await taken(service, { ...news, labels: { env: "dev" } });
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const next = (await instances.check(inputs, { ...news, labels: { env: "prod" } })).inputs;
     expect(await instances.diff(id, outs, next)).toMatchObject({ changes: undefined, replaces: [] });
   });
@@ -123,7 +123,7 @@ describe("the `import` option that remains in the program", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { inputs, outs } = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const image = { ...news, image: "debian-14" };
     const { inputs: next } = await instances.check(inputs, image);
     expect(await instances.diff(id, outs, next)).toMatchObject({ replaces: ["image"] });
@@ -138,7 +138,7 @@ describe("the `import` option that remains in the program", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { outs } = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const { inputs: fresh } = await instances.check({}, news);
     expect((await instances.create(fresh)).id).toBe(id);
     expect((await failureOf(instances.delete(id, outs))).message).toContain("was not replaced");
@@ -154,7 +154,7 @@ describe("the `import` option that remains in the program", () => {
       const service = await startService();
       const { id, news } = foreign(service);
       const { outs } = await taken(service, news);
-      const { instances } = await service.anew();
+      const { instances } = await service.newProviders();
       const renamed = { ...news, ...rename(String(news.__urn)), __key: randomUUID() };
       expect(renamed.__urn).not.toBe(news.__urn);
       const { inputs: fresh } = await instances.check({}, renamed);
@@ -173,7 +173,7 @@ test.each([{}, { ignored: ["publicIp"] }])(
     const { inputs, outs } = await taken(service, declared);
     expect(written(service.emulator)).toEqual([]);
     expect(outs).toMatchObject({ publicIp: "auto" });
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
     await instances.update(id, outs, next);
     expect(service.emulator.instances.get(id)).toMatchObject({
@@ -297,7 +297,7 @@ test("an instance that shows fingerprints of its keys is adopted without an upda
   const declared = { ...news, sshKeys: [SSH_KEY] };
   const { inputs, outs } = await taken(service, declared);
   expect(written(service.emulator)).toEqual([]);
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
   await instances.update(id, outs, next);
   expect(service.emulator.instances.get(id)?.fields).toMatchObject({
@@ -315,7 +315,7 @@ test.each([null, ""])(
       const declared = { ...news, ...(__ignoreChanges && { __ignoreChanges }) };
       const { inputs, outs } = await taken(service, declared);
       expect(outs).toMatchObject({ image: "debian-13" });
-      const { instances } = await service.anew();
+      const { instances } = await service.newProviders();
       const read = await instances.read(id, outs);
       expect(read).toMatchObject({ inputs: { image: "debian-13" } });
       const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
@@ -387,10 +387,10 @@ test("an import settles an earlier interrupted creation of the resource, and onl
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const { id, news } = foreign(service);
   const { __import: _, ...plain } = news;
-  const before = await service.anew({ operationTimeout: "1s" });
+  const before = await service.newProviders({ operationTimeout: "1s" });
   const { inputs } = await before.instances.check({}, plain);
   await failureOf(before.instances.create(inputs));
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   const { inputs: next } = await instances.check({}, news);
   expect((await instances.create(next)).id).toBe(id);
   expect([...service.emulator.instances.keys()]).toEqual([id]);
@@ -403,12 +403,12 @@ test.each([
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const project = service.emulator.addProject().id;
   const news = instanceNews({ project });
-  const before = await service.anew({ operationTimeout: "1s" });
+  const before = await service.newProviders({ operationTimeout: "1s" });
   const { inputs } = await before.instances.check({}, news);
   await failureOf(before.instances.create(inputs));
   service.emulator.finishOperations();
   const [made = ""] = service.emulator.instances.keys();
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   const { inputs: next } = await instances.check({}, { ...news, ...options, __import: made });
   expect((await instances.create(next)).id).toBe(made);
   expect([...service.emulator.instances.keys()]).toEqual([made]);
@@ -424,7 +424,7 @@ describe("a project that the `import` option names", () => {
       id,
       outs: { name: "shop", region: "eu-1" },
     });
-    const other = await service.anew();
+    const other = await service.newProviders();
     const { inputs: wrong } = await other.projects.check({}, projectNews({ region: "us-1", __import: id }));
     const { message } = await failureOf(other.projects.create(wrong));
     expect(message).toMatch(/region +eu-1 +us-1/);
@@ -438,7 +438,7 @@ describe("a replacement that the engine runs without a diff", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { inputs, outs } = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const next = (await instances.check({}, { ...news, __key: randomUUID() })).inputs;
     return { service, id, inputs, state: outs, process: instances, next };
   }
@@ -469,14 +469,14 @@ describe.each([
   (_, isOther) => {
     test("keeps its instance", async () => {
       const service = await startService();
-      const anew = () => service.anew({}, undefined, { outside: { run: "127.0.0.1:1" } });
+      const otherRun = () => service.newProviders({}, undefined, { outside: { run: "127.0.0.1:1" } });
       const { id, news } = foreign(service);
       const former = await taken(service, { ...news, __import: undefined });
-      const { instances } = await anew();
+      const { instances } = await otherRun();
       const renamed = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), __import: former.id };
       const { inputs } = await instances.check({}, renamed);
       expect(await instances.create(inputs)).toMatchObject({ id: former.id });
-      const deleting = isOther ? (await anew()).instances : instances;
+      const deleting = isOther ? (await otherRun()).instances : instances;
       await deleting.delete(former.id, former.outs);
       expect([...service.emulator.instances.keys()]).toEqual([id, former.id]);
     });
@@ -489,7 +489,7 @@ describe("the `import` option of a resource that exists", () => {
     const { id, news } = foreign(service);
     const { __import, ...plainly } = news;
     const { inputs, outs } = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const next = (await instances.check(plainly, news)).inputs;
     expect(await instances.diff(id, { ...outs, __import: undefined }, next)).toMatchObject({
       changes: false,
@@ -501,7 +501,7 @@ describe("the `import` option of a resource that exists", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { inputs, outs } = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const next = (await instances.check(inputs, { ...news, __import: "ins-other" })).inputs;
     const { message } = await failureOf(instances.diff(id, outs, { ...next, flavor: "m1.large" }));
     expect(message).toContain(
@@ -526,7 +526,7 @@ describe("the `import` option of a resource that exists", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const managed = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), flavor: "m1.large" };
     const { inputs: others, failures } = await instances.check({}, other);
     expect(failures).toEqual([]);
@@ -542,7 +542,7 @@ describe("the `import` option of a resource that exists", () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const managed = await taken(service, news);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const { inputs } = await instances.check(managed.inputs, { ...news, image: "debian-14" });
     expect(await instances.diff(id, managed.outs, inputs)).toMatchObject({ replaces: ["image"] });
     const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() };
@@ -590,7 +590,7 @@ describe("an adopted instance whose resource ignores changes", () => {
     const { inputs, outs } = await taken(service, ignoring);
     const kept = { flavor: "m1.large", network: "default", labels: { env: "prod", team: "web" } };
     expect(service.emulator.instances.get(id)?.fields).toMatchObject(kept);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const seen = await instances.read(id, outs);
     expect(seen.inputs).toMatchObject({ flavor: "m1.large", labels: kept.labels });
     const next = (await instances.check(inputs, { ...ignoring, network: "new" })).inputs;

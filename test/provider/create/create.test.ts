@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { LoggedRequest } from "../../../src/emulator";
 import { InitializationError } from "../../../src/provider/host";
 import { instanceNews, KEY, SSH_KEY } from "../samples";
-import { failureOf, madeInstance, madeProject, startService } from "../service";
+import { existingInstance, existingProject, failureOf, startService } from "../service";
 
 const posts = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "POST");
 
 test("a create sends one POST with the key of the inputs, and reads the instance when the operation is done", async () => {
   const service = await startService();
-  const { id, state } = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
+  const { id, state } = await existingInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
   const [post, ...more] = posts(service.emulator.requests);
   expect(more).toEqual([]);
   expect(post).toMatchObject({ path: "/v1/instances", headers: { "idempotency-key": KEY } });
@@ -37,7 +37,7 @@ describe("a project", () => {
     "may be returned at once or as an operation: POST returns %d",
     async (projectPost) => {
       const service = await startService({ behaviour: { projectPost } });
-      const { id, state } = await madeProject(service);
+      const { id, state } = await existingProject(service);
       expect([...service.emulator.projects.keys()]).toEqual([id]);
       expect(state).toMatchObject({ name: "shop", region: "eu-1", description: "" });
     },
@@ -49,21 +49,21 @@ describe("the result of the operation", () => {
     "is found by a link that is %s",
     async (resultLink) => {
       const service = await startService({ behaviour: { resultLink } });
-      const { id } = await madeInstance(service);
+      const { id } = await existingInstance(service);
       expect([...service.emulator.instances.keys()]).toEqual([id]);
     },
   );
 
   test.each([404, 405] as const)("is found in the list if its link returns %d", async (getObject) => {
     const service = await startService({ behaviour: { getObject } });
-    const { id, state } = await madeInstance(service);
+    const { id, state } = await existingInstance(service);
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(state.status).toBe("running");
   });
 
   test("that is unknown causes an error that names the operation", async () => {
     const service = await startService({ behaviour: { resultLink: "missing" } });
-    const error = await failureOf(madeInstance(service));
+    const error = await failureOf(existingInstance(service));
     const [operation] = service.emulator.operations.keys();
     expect(error.message).toContain(
       `operation ${operation} is done, but doesn't name the instance that it created`,
@@ -74,7 +74,7 @@ describe("the result of the operation", () => {
   test("that can't be read causes an error that names the object", async () => {
     const service = await startService();
     service.emulator.fail({ method: "GET", path: "/v1/instances/", kind: "status", status: 403, times: 9 });
-    const error = await failureOf(madeInstance(service));
+    const error = await failureOf(existingInstance(service));
     const [id] = service.emulator.instances.keys();
     expect(error.message).toContain("forbidden (403)");
     expect(error.message).toContain(`object ${id}`);
@@ -84,7 +84,7 @@ describe("the result of the operation", () => {
 describe("a failed create", () => {
   test("names the property if the request is rejected, and creates nothing", async () => {
     const service = await startService();
-    const error = await failureOf(madeInstance(service, { flavor: "nope" }));
+    const error = await failureOf(existingInstance(service, { flavor: "nope" }));
     expect(error.message).toMatch(/^creating instance "web" was rejected: /);
     expect(error.message).toContain("\n  flavor: flavor 'nope' does not exist");
     expect(error.message).toMatch(/\n {2}POST \/v1\/instances · trace tr-\d+/);
@@ -97,7 +97,7 @@ describe("a failed create", () => {
     async (failedStatus) => {
       const service = await startService({ behaviour: { failedStatus } });
       service.emulator.failNextOperation();
-      const error = await failureOf(madeInstance(service));
+      const error = await failureOf(existingInstance(service));
       const [operation] = service.emulator.operations.keys();
       expect(error.message).toContain(`operation ${operation} ended as "${failedStatus}"`);
       expect(error.message).toContain("capacity_exhausted");
@@ -108,7 +108,7 @@ describe("a failed create", () => {
     const behaviour = { projectPost: 202, ids: "counter", lagMs: 300, lagIn: "both" } as const;
     const service = await startService({ behaviour, config: { operationTimeout: "3s" } });
     service.emulator.failNextOperation({ leaveObject: true });
-    const error = await failureOf(madeProject(service));
+    const error = await failureOf(existingProject(service));
     const [id] = service.emulator.projects.keys();
     expect(error.message).toContain(`object ${id} `);
   });
@@ -116,14 +116,14 @@ describe("a failed create", () => {
   test("names the object that a failed operation has left", async () => {
     const service = await startService();
     service.emulator.failNextOperation({ leaveObject: true });
-    const error = await failureOf(madeInstance(service));
+    const error = await failureOf(existingInstance(service));
     const [id] = service.emulator.instances.keys();
     expect(error.message).toContain(`object ${id}`);
   });
 
   test("names the operation and its progress after the timeout of customTimeouts", async () => {
     const service = await startService({ behaviour: { operationMs: 3_600_000, progress: "stuck" } });
-    const error = await failureOf(madeInstance(service, { __timeouts: { create: "2m" } }));
+    const error = await failureOf(existingInstance(service, { __timeouts: { create: "2m" } }));
     const [operation] = service.emulator.operations.keys();
     expect(error.message).toContain(`waiting for operation ${operation}`);
     expect(error.message).toContain("40%");
@@ -137,7 +137,7 @@ describe("a failed create", () => {
       behaviour: { operationMs: 3_600_000 },
       config: { operationTimeout: "5m" },
     });
-    expect((await failureOf(madeInstance(service))).message).toContain("cloudinfra:operationTimeout");
+    expect((await failureOf(existingInstance(service))).message).toContain("cloudinfra:operationTimeout");
     expect(service.clock.now()).toBeLessThanOrEqual(300_000);
     expect(service.clock.now()).toBeGreaterThan(280_000);
   });
@@ -145,7 +145,7 @@ describe("a failed create", () => {
   test("is avoided after a lost reply by a retry with the same key and body", async () => {
     const service = await startService();
     service.emulator.fail({ method: "POST", kind: "lost-reply" });
-    const { id } = await madeInstance(service);
+    const { id } = await existingInstance(service);
     const [one, other] = posts(service.emulator.requests);
     expect(other).toMatchObject({ headers: { "idempotency-key": KEY } });
     expect(other).toHaveProperty("body", one?.body);

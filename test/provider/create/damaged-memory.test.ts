@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
-import { madeProject } from "../service";
+import { existingProject } from "../service";
 
 const LONG = { operationMs: 3_600_000 };
 const SHORT = { __timeouts: { create: "5s" } };
@@ -12,7 +12,7 @@ async function cutOff(damage: Properties, isLost: boolean) {
   const lost = isLost ? service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 }) : undefined;
   await web.up(SHORT);
   lost?.off();
-  const { id, inputs, state } = web.there();
+  const { id, inputs, state } = web.inState();
   const pending: object = Object(state.__pending);
   web.saved = { id, inputs, state: { ...state, __pending: { ...pending, ...damage } } };
   service.emulator.finishOperations();
@@ -42,7 +42,7 @@ describe.each([
     const said = await again();
     expect(said).toContain(`has created instance ${id}, but its record is damaged`);
     expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-    expect(web.there().id).toMatch(/^operation\//);
+    expect(web.inState().id).toMatch(/^operation\//);
   });
 });
 
@@ -57,10 +57,10 @@ test.each([
 
 test("a damaged journal entry of an instance doesn't prevent the deletion of its project", async () => {
   const { service, web } = await oneInstance();
-  const project = await madeProject(service);
+  const project = await existingProject(service);
   const damaged = { key: "k", resource: "k", body: "{", at: Date.now() };
-  await web.note({ urn: `${web.news().__urn}`, endpoint: "", backend: "", ...damaged });
-  const { projects } = await service.anew();
+  await web.writeEntry({ urn: `${web.news().__urn}`, endpoint: "", backend: "", ...damaged });
+  const { projects } = await service.newProviders();
   await projects.delete(project.id, project.state);
   expect(service.emulator.projects.has(project.id)).toBe(false);
 });

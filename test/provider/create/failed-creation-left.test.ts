@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { InitializationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
-import { failureOf, madeInstance, madeProject, startService } from "../service";
+import { existingInstance, existingProject, failureOf, startService } from "../service";
 
 test.each([200, 404, 405] as const)(
   "the object of a failed creation is in the state, even if only lists show it (GET returns %d)",
@@ -20,10 +20,10 @@ test.each(["instance", "project"] as const)(
     const behaviour = { operationMs: 100, projectPost: 202, lagMs: 2_000, lagIn: "both" } as const;
     const service = await startService({ behaviour });
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-    const made = kind === "project" ? madeProject(service) : madeInstance(service);
+    const made = kind === "project" ? existingProject(service) : existingInstance(service);
     const error = await failureOf(made);
     if (!(error instanceof InitializationError)) throw error;
-    const { instances, projects } = await service.anew();
+    const { instances, projects } = await service.newProviders();
     const provider = kind === "project" ? projects : instances;
     expect(await provider.read(error.id, error.properties)).toMatchObject({ id: error.id });
     expect(service.emulator[`${kind}s`].has(error.id)).toBe(true);

@@ -6,7 +6,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
   test("and check removes it without a change", async () => {
     const { service, web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.entry()).toMatchObject({ id });
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
     await web.expectOne();
@@ -22,7 +22,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
   ])("even if they have %s, and a diff comes before any check", async (_what, common, changes) => {
     const { web } = await oneInstance();
     await web.up();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const key = "key" in common ? String(inputs.__key) : randomUUID();
     await web.journal.begin({
       urn: URN,
@@ -42,7 +42,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
   test("so a replacement creates a new object and deletes the old one", async () => {
     const { web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
   });
@@ -51,8 +51,8 @@ describe("the journal entry of a creation that the state records is obsolete", (
     const { service, web } = await oneInstance();
     service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id, inputs } = web.there();
-    expect((await web.noted()).key).not.toBe(inputs.__key);
+    const { id, inputs } = web.inState();
+    expect((await web.journalEntry()).key).not.toBe(inputs.__key);
     expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
   });
@@ -61,7 +61,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
     const { web } = await oneInstance();
     await web.up();
     await web.up({ image: "debian-14" }, { unconfirmed: true });
-    const { id } = web.there();
+    const { id } = web.inState();
     const replaced = () => web.up({ image: "debian-14" }, { targetReplace: true });
     expect(await replaced()).toContain("Run `pulumi up`, then replace the resource");
     expect(await web.up({ image: "debian-14" })).toBeUndefined();
@@ -73,8 +73,8 @@ describe("the journal entry of a creation that the state records is obsolete", (
   test("so a replacement creates a new object even if check could not remove the entry", async () => {
     const { web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
-    const { id: _id, ...entry } = await web.noted();
-    const { id, inputs, state } = web.there();
+    const { id: _id, ...entry } = await web.journalEntry();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     const news = web.news({ flavor: "m1.large" });
     await process.diff(id, state, (await process.check(inputs, news)).inputs);

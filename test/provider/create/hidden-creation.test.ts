@@ -7,7 +7,7 @@ async function hidden({ fails = false } = {}) {
   const { service, web } = await oneInstance({ behaviour });
   if (fails) service.emulator.failNextOperation({ kind: "create" });
   await web.up({ __timeouts: { create: "5s" } });
-  expect(web.there().id).toMatch(/^ins-/);
+  expect(web.inState().id).toMatch(/^ins-/);
   expect(service.emulator.instances.size).toBe(0);
   return { service, web };
 }
@@ -15,9 +15,9 @@ async function hidden({ fails = false } = {}) {
 describe("an instance that the service hides until its creation ends", () => {
   test("is kept by a refresh", async () => {
     const { service, web } = await hidden();
-    const before = web.there();
+    const before = web.inState();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: before.id, state: before.state });
+    expect(web.inState()).toMatchObject({ id: before.id, state: before.state });
     service.emulator.finishOperations();
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
@@ -42,8 +42,8 @@ describe("an instance that the service hides until its creation ends", () => {
     const { service, web } = await hidden();
     const [operation] = service.emulator.operations.keys();
     service.emulator.remove(operation ?? "");
-    const { id } = web.there();
+    const { id } = web.inState();
     await web.refresh();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
   });
 });

@@ -101,7 +101,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     expect(idsOf(service)).toHaveLength(2);
     expect(await web.up({ __import: id }, { onAnotherMachine: true })).toBeUndefined();
     expect(idsOf(service)).toEqual([id]);
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
   });
 
   test("says how to give the creation up if the service rejects its request", async () => {
@@ -122,7 +122,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     const [id = ""] = idsOf(service);
     const { name } = service.emulator.instances.get(id)?.fields ?? {};
     expect(await web.up({ publicIp: "auto", name, __import: id })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ status: "running", ipAddress: expect.any(String) });
+    expect(web.inState().state).toMatchObject({ status: "running", ipAddress: expect.any(String) });
     expect(await web.expectOne()).toBe(id);
   });
 
@@ -149,7 +149,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
 
   test("of its object that fails leaves the creation unfinished, and the next `up` resumes it", async () => {
     const { service, web } = await oneInstance();
-    await web.killedBeforeTheAnswer({ name: "Web-01" });
+    await web.killedBeforeReply({ name: "Web-01" });
     service.emulator.finishOperations();
     const [id = ""] = idsOf(service);
     service.emulator.refuse("flavor", "none-such");
@@ -165,12 +165,12 @@ test("an instance with the name of another resource's unfinished creation doesn'
   const { service, web } = await oneInstance();
   const same = { image: "centos-7", flavor: "m1.small", network: "default" };
   const { id } = service.emulator.addInstance({ ...same, project: web.project, name: "web" });
-  await web.killedBeforeTheAnswer({ name: "web" });
+  await web.killedBeforeReply({ name: "web" });
   const process = await web.process();
   const urn = URN.replace("::web", "::old");
   const news = web.news({ ...same, __urn: urn, __import: id, name: "web" });
   expect((await process.create(await checked(process, {}, news))).id).toBe(id);
-  expect((await web.noted()).id).toBeUndefined();
+  expect((await web.journalEntry()).id).toBeUndefined();
   await web.up({ name: "web-02", image: "debian-14" });
   expect(idsOf(service)).toContain(id);
   expect(service.warnings.join()).not.toContain(id);
@@ -182,15 +182,13 @@ describe("an imported instance is not deleted as the object of an unfinished cre
     async (known) => {
       const { service, web } = await oneInstance();
       await web.up({ name: "web" });
-      const { id: former } = web.there();
+      const { id: former } = web.inState();
       const how = { deleteBeforeReplace: false };
       const next = { name: "web", image: "debian-14" };
-      await (known === "an unknown operation"
-        ? web.killedBeforeTheAnswer(next, how)
-        : web.killedUp(next, how));
+      await (known === "an unknown operation" ? web.killedBeforeReply(next, how) : web.killedUp(next, how));
       service.emulator.finishOperations();
       const id = idsOf(service).find((one) => one !== former) ?? "";
-      if (known === "a noted id") await web.journal.extend((await web.noted()).key, { id });
+      if (known === "a noted id") await web.journal.extend((await web.journalEntry()).key, { id });
       const process = await web.process();
       const news = web.news({ ...next, __urn: URN.replace("::web", "::site"), __import: id });
       expect((await process.create(await checked(process, {}, news))).id).toBe(id);
@@ -201,7 +199,7 @@ describe("an imported instance is not deleted as the object of an unfinished cre
 
   test("of an equal request whose object only the operation identifies", async () => {
     const { service, web } = await oneInstance();
-    await web.killedBeforeTheAnswer({ name: "web" });
+    await web.killedBeforeReply({ name: "web" });
     service.emulator.finishOperations();
     const [made = ""] = idsOf(service);
     const { id } = service.emulator.addInstance({ ...service.emulator.instances.get(made)?.fields });
@@ -209,7 +207,7 @@ describe("an imported instance is not deleted as the object of an unfinished cre
     const news = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
     await process.create(await checked(process, {}, news));
     expect(await web.up({ name: "web" })).toBeUndefined();
-    expect(web.there().id).toBe(made);
+    expect(web.inState().id).toBe(made);
     expect(idsOf(service)).toEqual([made, id]);
   });
 });
@@ -233,7 +231,7 @@ describe("an instance that a resource has imported, and that an unfinished creat
 
   async function imported() {
     const { service, web } = await oneInstance();
-    await web.killedBeforeTheAnswer({ name: "web" });
+    await web.killedBeforeReply({ name: "web" });
     service.emulator.finishOperations();
     const [id = ""] = idsOf(service);
     const process = await web.process();
@@ -244,8 +242,8 @@ describe("an instance that a resource has imported, and that an unfinished creat
   test("stays with the importing resource, and the creation's resource gets another one if it is declared again", async () => {
     const { service, web, id } = await imported();
     expect(await web.up({ name: "web" })).toBeUndefined();
-    expect(web.there().id).not.toBe(id);
-    expect(idsOf(service)).toEqual([id, web.there().id]);
+    expect(web.inState().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.inState().id]);
     expect(service.warnings.join()).toContain(`an interrupted run created instance ${id} for`);
   });
 
@@ -255,13 +253,13 @@ describe("an instance that a resource has imported, and that an unfinished creat
     expect(await web.up({ name: "web" })).toContain("the state records it");
     outage.off();
     expect(await web.up({ name: "web" }, { onAnotherMachine: true })).toBeUndefined();
-    expect(web.there().id).not.toBe(id);
-    expect(idsOf(service)).toEqual([id, web.there().id]);
+    expect(web.inState().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.inState().id]);
   });
 
   test("isn't named as a possible object of the creation if its outcome is unknown", async () => {
     const { web, id } = await imported();
-    await web.note({ ...(await web.noted()), at: Date.now() - 25 * 3_600_000 });
+    await web.writeEntry({ ...(await web.journalEntry()), at: Date.now() - 25 * 3_600_000 });
     const said = await web.up({ name: "web" });
     expect(said).toContain("the service lists no instance with the same name");
     expect(said).not.toContain(id);

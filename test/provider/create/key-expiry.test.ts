@@ -9,8 +9,8 @@ const HOUR_MS = 3_600_000;
 describe("a key is valid for 24 hours, minus one hour for differing clocks:", () => {
   async function killedAgo(ms: number, behaviour: Partial<Behaviour> = {}, args: Properties = {}) {
     const { service, web } = await oneInstance({ behaviour });
-    const entry = await web.killedBeforeTheAnswer(args);
-    await web.note({ ...entry, at: Date.now() - ms });
+    const entry = await web.killedBeforeReply(args);
+    await web.writeEntry({ ...entry, at: Date.now() - ms });
     return { service, web };
   }
 
@@ -29,7 +29,7 @@ describe("a key is valid for 24 hours, minus one hour for differing clocks:", ()
     expect(web.posts()).toHaveLength(1);
     expect(web.saved).toBeUndefined();
     expect(await web.entry(), "it stays noted until somebody has looked").toBeDefined();
-    await web.forgetNoted();
+    await web.removeEntry();
     expect(await web.up()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(2);
   });
@@ -44,7 +44,7 @@ describe("a key is valid for 24 hours, minus one hour for differing clocks:", ()
   test("a recorded operation of any age is awaited", async () => {
     const { web } = await oneInstance();
     await web.killedUp();
-    await web.note({ ...(await web.noted()), at: 0 });
+    await web.writeEntry({ ...(await web.journalEntry()), at: 0 });
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
   });
@@ -53,11 +53,11 @@ describe("a key is valid for 24 hours, minus one hour for differing clocks:", ()
 test("the error about an expired replacement doesn't suggest deleting or forgetting the instance in the state", async () => {
   const { service, web } = await oneInstance();
   await web.up();
-  const { id } = web.there();
+  const { id } = web.inState();
   await web.killedUp({ image: "debian-14" }, { deleteBeforeReplace: false });
   service.emulator.finishOperations();
-  const { operation: _, ...entry } = await web.noted();
-  await web.note({ ...entry, at: 1 });
+  const { operation: _, ...entry } = await web.journalEntry();
+  await web.writeEntry({ ...entry, at: 1 });
   const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
   const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
   expect(said).toContain(`the service lists ${other} with the same name\n`);

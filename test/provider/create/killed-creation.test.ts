@@ -15,7 +15,7 @@ describe("a creation that was killed", () => {
     const [post] = web.posts();
     const [operation] = service.emulator.operations.keys();
     expect(seen).toEqual([1]);
-    expect(await web.noted()).toMatchObject({
+    expect(await web.journalEntry()).toMatchObject({
       key: post?.headers["idempotency-key"],
       body: post?.body,
       operation: { id: operation },
@@ -32,7 +32,7 @@ describe("a creation that was killed", () => {
 
   test("is resent with its key and its body if the journal has no reply, even if the program has changed", async () => {
     const { service, web } = await oneInstance();
-    await web.killedBeforeTheAnswer();
+    await web.killedBeforeReply();
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
     const [first, again, ...more] = web.posts();
     expect(more).toEqual([]);
@@ -45,11 +45,11 @@ describe("a creation that was killed", () => {
   test("keeps its key and its generated name in the state, and the preview shows what `up` uses", async () => {
     const { web } = await oneInstance();
     await web.killedUp({ name: undefined });
-    const { key } = await web.noted();
+    const { key } = await web.journalEntry();
     const preview = await (await web.process()).check({}, web.news({ name: undefined, __key: "unknown" }));
     expect(preview.inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
     expect(await web.up({ name: undefined })).toBeUndefined();
-    expect(web.there().inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
+    expect(web.inState().inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
     await web.expectOne();
   });
 
@@ -65,7 +65,7 @@ describe("a creation that was killed", () => {
 
   test("is resumed even if the run that resumed it was killed, too", async () => {
     const { service, web } = await oneInstance();
-    await web.killedBeforeTheAnswer();
+    await web.killedBeforeReply();
     await web.killedUp();
     await web.killedUp({ flavor: "m1.large" });
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
@@ -78,7 +78,7 @@ describe("a creation that was killed", () => {
     await web.killedUp();
     expect(await web.up({ flavor: "nope" })).toContain("flavor 'nope' does not exist");
     const [id] = service.emulator.instances.keys();
-    expect(web.there()).toMatchObject({ id, state: { flavor: "m1.small" } });
+    expect(web.inState()).toMatchObject({ id, state: { flavor: "m1.small" } });
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.posts()).toHaveLength(1);
@@ -138,12 +138,12 @@ describe("the next `up` creates another object with another key if the killed cr
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });
     await web.killedUp();
-    const first = await web.noted();
+    const first = await web.journalEntry();
     service.emulator.finishOperations();
     await web.killedUp({}, { pauses: 1 });
-    expect((await web.noted()).key).not.toBe(first.key);
+    expect((await web.journalEntry()).key).not.toBe(first.key);
     // Another machine knows what the engine saved: the first key.
-    await web.note(first);
+    await web.writeEntry(first);
     expect(await web.up()).toBeUndefined();
     expect(web.keys()).toBe(2);
     await web.expectOne();

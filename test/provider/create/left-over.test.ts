@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { failureOf, madeProject, type Service, startService } from "../service";
+import { existingProject, failureOf, type Service, startService } from "../service";
 
 const ANEW = { image: "debian-14" };
 const FIRST_CREATED = { deleteBeforeReplace: false };
@@ -10,7 +10,7 @@ const FIRST_CREATED = { deleteBeforeReplace: false };
 async function cutOffReplacement(more: Parameters<typeof startService>[0] = {}) {
   const { service, web } = await oneInstance(more);
   await web.up();
-  const { id } = web.there();
+  const { id } = web.inState();
   await web.killedUp(ANEW, FIRST_CREATED);
   const [, other = ""] = service.emulator.instances.keys();
   expect([...service.emulator.instances.keys()]).toEqual([id, other]);
@@ -37,7 +37,7 @@ describe("the object of a killed replacement", () => {
   test("is kept with a warning if the resource has the option `retainOnDelete`", async () => {
     const { service, web, id, other } = await cutOffReplacement();
     expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect([...service.emulator.instances.keys()]).toEqual([id, other]);
     expect(service.warnings).toEqual([
       expect.stringMatching(new RegExp(`instance ${other}.* was not deleted`)),
@@ -55,7 +55,7 @@ describe("the object of a killed replacement", () => {
 
   test("is deleted if the journal has no reply", async () => {
     const { web, id } = await cutOffReplacement();
-    await web.journal.begin(await web.noted());
+    await web.journal.begin(await web.journalEntry());
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
   });
@@ -63,10 +63,10 @@ describe("the object of a killed replacement", () => {
   test("is adopted if it has the former object's id, because the service derives ids from names", async () => {
     const { service, web } = await oneInstance({ behaviour: { ids: "slug", idReuse: true } });
     await web.up({ name: "web" });
-    const { id } = web.there();
+    const { id } = web.inState();
     service.emulator.remove(id);
     await web.killedUp({ ...ANEW, name: "web" });
-    await web.journal.extend((await web.noted()).key, { id }); // the process has outlived its command
+    await web.journal.extend((await web.journalEntry()).key, { id }); // the process has outlived its command
     service.emulator.finishOperations();
     expect(await web.up({ ...ANEW, name: "web" })).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
@@ -76,7 +76,7 @@ describe("the object of a killed replacement", () => {
   test("is deleted if it was created in another project and only lists show it", async () => {
     const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
     await web.up();
-    const { id } = web.there();
+    const { id } = web.inState();
     await web.killedUp({ project: service.emulator.addProject().id }, FIRST_CREATED);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
@@ -84,13 +84,13 @@ describe("the object of a killed replacement", () => {
 
   test("doesn't affect the state if it can't be deleted yet, and its journal entry stays", async () => {
     const { service, web, id } = await cutOffReplacement();
-    const before = web.there();
+    const before = web.inState();
     service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
     const said = await web.up();
     expect(said).toContain("(403)");
     expect(said).toContain("it finishes an interrupted creation whose object is not needed");
     expect(said).not.toContain("the state records it");
-    expect(web.there()).toEqual(before);
+    expect(web.inState()).toEqual(before);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
   });
@@ -117,7 +117,7 @@ test("the object of a creation that is older than the state's resource is not de
   service.emulator.finishOperations();
   const [other = ""] = service.emulator.instances.keys();
   await web.up({}, { onAnotherMachine: true });
-  const { id } = web.there();
+  const { id } = web.inState();
   expect(await web.up()).toBeUndefined();
   expect([...service.emulator.instances.keys()]).toEqual([other, id]);
   expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was not deleted`));
@@ -126,12 +126,12 @@ test("the object of a creation that is older than the state's resource is not de
 
 test("an update doesn't fail because the outcome of an older interrupted creation is unknown", async () => {
   const { service, web } = await oneInstance();
-  const entry = await web.killedBeforeTheAnswer();
+  const entry = await web.killedBeforeReply();
   service.emulator.finishOperations();
   const [other = ""] = service.emulator.instances.keys();
   await web.up({}, { onAnotherMachine: true });
-  const { id } = web.there();
-  await web.note({ ...entry, at: 1 });
+  const { id } = web.inState();
+  await web.writeEntry({ ...entry, at: 1 });
   expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
   expect([...service.emulator.instances.keys()]).toEqual([other, id]);
   expect(service.warnings).toEqual([expect.stringContaining(`may have created instance ${other}, which`)]);
@@ -140,10 +140,10 @@ test("an update doesn't fail because the outcome of an older interrupted creatio
 
 test("a request that may never have been sent isn't sent for an older interrupted creation", async () => {
   const { service, web } = await oneInstance();
-  const entry = await web.killedBeforeTheAnswer();
+  const entry = await web.killedBeforeReply();
   service.emulator.remove([...service.emulator.instances.keys()][0] ?? "");
   await web.up({}, { onAnotherMachine: true });
-  await web.note({ ...entry, key: randomUUID() });
+  await web.writeEntry({ ...entry, key: randomUUID() });
   expect(await web.up()).toBeUndefined();
   await web.expectOne();
   expect(service.warnings).toEqual([]);
@@ -155,12 +155,12 @@ describe("the deletion of a project", () => {
     [", though the state has the stack's former name", { __urn: URN.replace("pulumi:dev", "pulumi:prod") }],
   ])("also deletes the object of a killed creation in it%s", async (_what, more) => {
     const service = await startService();
-    const project = await madeProject(service);
+    const project = await existingProject(service);
     const { id, state } = project;
     const web = new OneInstance(service, project);
     await web.killedUp(more);
     expect(service.emulator.instances.size).toBe(1);
-    await (await service.anew()).projects.delete(id, state);
+    await (await service.newProviders()).projects.delete(id, state);
     expect(service.emulator.instances.size).toBe(0);
     expect(service.emulator.projects.size).toBe(0);
     expect(await web.entry()).toBeUndefined();
@@ -173,17 +173,17 @@ describe("the deletion of a project", () => {
   test("doesn't delete the object of a killed creation in another project", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
-    const { id, state } = await madeProject(service);
-    await (await service.anew()).projects.delete(id, state);
+    const { id, state } = await existingProject(service);
+    await (await service.newProviders()).projects.delete(id, state);
     expect(service.emulator.instances.size).toBe(1);
     expect(await web.entry()).toBeDefined();
   });
 
   test("keeps the journal entry of an object that this process has just created", async () => {
     const service = await startService();
-    const { id, state } = await madeProject(service);
+    const { id, state } = await existingProject(service);
     const web = new OneInstance(service);
-    const { instances, projects } = await service.anew();
+    const { instances, projects } = await service.newProviders();
     const { inputs } = await instances.check({}, web.news());
     const made = await instances.create(inputs);
     expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");

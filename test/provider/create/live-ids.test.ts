@@ -29,7 +29,7 @@ describe("a live object is not deleted:", () => {
   test("an instance that this process has found to need no replacement", async () => {
     const { service, web } = await oneInstance();
     await web.up();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     const news = (await process.check(inputs, web.news())).inputs;
     await process.diff(id, state, news);
@@ -41,10 +41,10 @@ describe("a live object is not deleted:", () => {
   test("an instance that another resource of the state names by its operation, also after an alias", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up({ __timeouts: { create: "5s" } });
-    const placeholder = web.there();
+    const placeholder = web.inState();
     service.emulator.finishOperations();
     await web.refresh();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     const news = (await process.check(inputs, web.news({ __urn: FRONT }))).inputs;
     await process.diff(id, state, news);
@@ -56,7 +56,7 @@ describe("a live object is not deleted:", () => {
   test("an instance that --target-replace resumes from the journal", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.up({}, { targetReplace: true })).toContain("was not replaced: it was adopted again");
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(deletions(service)).toBe(0);
@@ -81,7 +81,7 @@ describe("an object that a resource no longer has is deleted:", () => {
   test("if a changed argument requires a replacement", async () => {
     const { web } = await oneInstance();
     await web.up();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: false })).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
   });
@@ -89,7 +89,7 @@ describe("an object that a resource no longer has is deleted:", () => {
   test("if a diff requires a replacement, in any order of the next calls", async () => {
     const { service, web } = await oneInstance();
     await web.up();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     await process.diff(id, state, (await process.check(inputs, web.news({ image: "debian-14" }))).inputs);
     await process.delete(id, state);
@@ -101,7 +101,7 @@ describe("an object that a resource no longer has is deleted:", () => {
     async (deleteBeforeReplace) => {
       const { web } = await oneInstance();
       await web.up();
-      const { id } = web.there();
+      const { id } = web.inState();
       const options = { replaceOnChanges: true, deleteBeforeReplace };
       expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
       expect(await web.expectOne()).not.toBe(id);
@@ -111,7 +111,7 @@ describe("an object that a resource no longer has is deleted:", () => {
   test("if --target-replace replaces it and the journal has no entry", async () => {
     const { web } = await oneInstance();
     await web.up();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.up({}, { targetReplace: true })).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
   });

@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { OneInstance } from "../one-instance";
-import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
+import { changed, existingInstance, existingProject, failureOf, startService } from "../service";
 
 // Pulumi Cloud has one URL for all organizations, and two of them may have the same project and stack.
 
 test("destroying a project ignores the interrupted creation of another organization's stack", async () => {
   const service = await startService();
-  const { id, state } = await madeProject(service, { __organization: "acme" });
+  const { id, state } = await existingProject(service, { __organization: "acme" });
   await new OneInstance(service).killedUp({ __organization: "beta" });
-  const destroy = await service.anew();
+  const destroy = await service.newProviders();
   const { message } = await failureOf(destroy.projects.delete(id, state));
   expect(message).toContain("still holds instances");
   expect(service.emulator.instances.size).toBe(1);
@@ -18,9 +18,9 @@ test("destroying a project ignores the interrupted creation of another organizat
 
 test("destroying a project settles the interrupted creation of its own stack", async () => {
   const service = await startService();
-  const project = await madeProject(service, { __organization: "acme" });
+  const project = await existingProject(service, { __organization: "acme" });
   await new OneInstance(service, project).killedUp({ __organization: "acme" });
-  await (await service.anew()).projects.delete(project.id, project.state);
+  await (await service.newProviders()).projects.delete(project.id, project.state);
   expect(service.emulator.instances.size).toBe(0);
 });
 
@@ -41,9 +41,9 @@ describe("the organization of a stack", () => {
     ["when the stack moves to a backend without organizations", { __organization: "acme" }, undefined],
   ])("causes no diff %s, and is then recorded", async (_, before, __organization) => {
     const service = await startService();
-    const saved = await madeInstance(service, before);
+    const saved = await existingInstance(service, before);
     const { inputs, difference } = await next(
-      await service.anew(),
+      await service.newProviders(),
       saved,
       changed(saved, { __organization }),
     );
@@ -53,8 +53,8 @@ describe("the organization of a stack", () => {
 
   test("is not shown in a diff of another change, but is in the outputs after it", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { __organization: "acme" });
-    const process = await service.anew();
+    const saved = await existingInstance(service, { __organization: "acme" });
+    const process = await service.newProviders();
     const news = changed(saved, { __organization: "beta", flavor: "m1.large" });
     const { inputs } = await next(process, saved, news);
     expect(inputs.__organization).toBe("acme");

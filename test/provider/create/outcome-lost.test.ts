@@ -14,14 +14,14 @@ describe("an interrupted creation whose operation can't be found", () => {
   test("is not repeated with another key, and the error lists the objects with its name", async () => {
     const { service, web, operation, id } = await purged();
     service.emulator.remove(operation);
-    const before = await web.noted();
+    const before = await web.journalEntry();
     const said = await web.up();
     expect(said).toContain(`the service no longer reports operation ${operation}`);
     expect(said).toContain(`the service lists ${id} with the same name`);
     expect(said).toContain("Adopt the object with the `import` option");
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);
-    expect(await web.noted()).toEqual(before);
+    expect(await web.journalEntry()).toEqual(before);
   });
 
   test.each([403, 404])(
@@ -46,7 +46,7 @@ describe("a creation that failed after its timeout, and whose next attempt fails
     const fail = () => service.emulator.failNextOperation({ kind: "create" });
     fail();
     await web.up({ __timeouts: { create: "5s" } });
-    expect(web.there().id).toMatch(/^operation\//);
+    expect(web.inState().id).toMatch(/^operation\//);
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 100;
     for (let attempts = 0; attempts < 2; attempts += 1) {
@@ -64,7 +64,7 @@ test("an instance that a failed creation has left behind is replaced by the next
   const { service, web } = await oneInstance();
   service.emulator.failNextOperation({ kind: "create", leaveObject: true });
   expect(await web.up()).toMatch(/The state records instance \S+ as failed/);
-  const { id } = web.there();
+  const { id } = web.inState();
   expect([...service.emulator.instances.keys()]).toEqual([id]);
   expect(await web.up()).toBeUndefined();
   expect(await web.expectOne()).not.toBe(id);

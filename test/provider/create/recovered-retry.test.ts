@@ -30,7 +30,7 @@ async function recovered(
   web: OneInstance,
   body: string,
 ): Promise<Journal> {
-  const { inputs, state } = web.there();
+  const { inputs, state } = web.inState();
   const { key = "", at = 0 } = Object(state.__pending) as Pending;
   const journal = openJournal({
     endpoint: emulator.endpoint,
@@ -55,8 +55,8 @@ describe("the retry of a creation that another machine may have sent", () => {
     const { service, web, elsewhere } = await timedOut({ fails: true });
     Object.assign(service.emulator.behaviour, { keyReuseStatus: 409, keyReuseCode: "conflict" });
     expect(await web.up({ flavor: "m1.large" }, ELSEWHERE)).toBeUndefined();
-    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
-    expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
+    expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+    expect(service.emulator.instances.get(web.inState().id)?.fields.flavor).toBe("m1.large");
     expect(await elsewhere.list()).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe("the retry of a creation that another machine may have sent", () => {
     const { service, web, elsewhere } = await timedOut({ fails: false });
     const [id] = service.emulator.instances.keys();
     expect(await web.up({}, ELSEWHERE)).toBeUndefined();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect(web.keys()).toBe(1);
     expect(service.emulator.instances.size).toBe(1);
     expect(await elsewhere.list()).toEqual([]);

@@ -3,8 +3,8 @@ import { projectNews } from "../samples";
 import { failureOf, type Service, startService } from "../service";
 
 /** An `up` of a project in a process of its own. */
-async function up({ anew }: Service): Promise<{ id: string }> {
-  const { projects } = await anew();
+async function up({ newProviders }: Service): Promise<{ id: string }> {
+  const { projects } = await newProviders();
   const { inputs } = await projects.check({}, projectNews());
   return projects.create(inputs);
 }

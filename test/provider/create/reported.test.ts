@@ -8,7 +8,7 @@ import type { HostProvider } from "../../../src/provider/host";
 import { emptyFolder } from "../../journal/folder";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { projectNews } from "../samples";
-import { failureOf, madeInstance, madeProject, type Service, startService } from "../service";
+import { existingInstance, existingProject, failureOf, type Service, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s" } };
 const OLD = URN.replace("::web", "::old");
@@ -40,7 +40,7 @@ describe("an instance that the engine has saved is not deleted as the object of 
     await web.up(SHORT);
     service.emulator.finishOperations();
     await web.refresh();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(idsOf(service)).toEqual([id]);
     forget(web);
     await expectLeftAlone(service, web, id);
@@ -50,7 +50,7 @@ describe("an instance that the engine has saved is not deleted as the object of 
     const { service, web } = await oneInstance({ behaviour: { postIgnores: ["labels"] } });
     service.emulator.fail({ method: "PUT", kind: "status", status: 403 });
     expect(await web.up({ labels: { team: "web" } })).toContain("(403)");
-    const { id } = web.there();
+    const { id } = web.inState();
     forget(web);
     await expectLeftAlone(service, web, id);
   });
@@ -70,7 +70,7 @@ describe("an instance that the engine has saved is not deleted as the object of 
     async (operation, name, behaviour) => {
       const { service, web } = await oneInstance({ behaviour });
       const former = { name: "Web-01" };
-      await (operation === "known" ? web.killedUp(former) : web.killedBeforeTheAnswer(former));
+      await (operation === "known" ? web.killedUp(former) : web.killedBeforeReply(former));
       service.emulator.finishOperations();
       const [id = ""] = idsOf(service);
       const process = await web.process();
@@ -95,7 +95,7 @@ describe("an instance that the state holds under its id, while its creation is u
     });
     expect(await web.up()).toContain("(403)");
     unreadable.off();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(idsOf(service)).toEqual([id]);
     return { service, web, id };
   }
@@ -105,7 +105,7 @@ describe("an instance that the state holds under its id, while its creation is u
     service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
     expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: false })).toContain("(422)");
     expect(idsOf(service)).toEqual([id]);
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
   });
 
   test("is replaced if `replaceOnChanges` lists the changed property, as the preview shows", async () => {
@@ -121,9 +121,9 @@ test.each(["another project", "another operation"])(
   "an unfinished creation is not confused with an imported instance of the same name, created in %s",
   async (other) => {
     const { service, web } = await oneInstance();
-    await (other === "another project" ? web.killedBeforeTheAnswer() : web.killedUp());
+    await (other === "another project" ? web.killedBeforeReply() : web.killedUp());
     service.emulator.finishOperations();
-    const entry = await web.noted();
+    const entry = await web.journalEntry();
     const home = other === "another project" ? service.emulator.addProject().id : web.project;
     const { name } = JSON.parse(entry.body);
     const { id } = service.emulator.addInstance({ ...fieldsFor(web), project: home, name });
@@ -132,13 +132,13 @@ test.each(["another project", "another operation"])(
     await process.create(
       await checked(process, {}, web.news({ ...argsFor(web), project: home, name, __urn, __import: id })),
     );
-    expect({ ...(await web.noted()), imported: undefined }).toEqual(entry);
+    expect({ ...(await web.journalEntry()), imported: undefined }).toEqual(entry);
   },
 );
 
 test("if another resource has imported the object of an unfinished creation, another instance is created", async () => {
   const { service, web } = await oneInstance();
-  await web.killedBeforeTheAnswer();
+  await web.killedBeforeReply();
   service.emulator.finishOperations();
   const [id = ""] = idsOf(service);
   const { name } = service.emulator.instances.get(id)?.fields ?? {};
@@ -161,7 +161,7 @@ test("if another resource has imported the object of an unfinished creation, ano
 
 test("if the id of an unfinished creation's object has been assigned again, another instance is created", async () => {
   const { service, web } = await oneInstance({ behaviour: { ids: "counter", idReuse: true } });
-  await web.killedBeforeTheAnswer();
+  await web.killedBeforeReply();
   service.emulator.finishOperations();
   const [id = ""] = idsOf(service);
   service.emulator.remove(id, "instance");
@@ -184,10 +184,10 @@ test.each([
     const { service, web } = await oneInstance({ onRequest: () => atEachRequest.pop()?.() });
     await web.killedUp();
     service.emulator.finishOperations();
-    const entry = await web.noted();
+    const entry = await web.journalEntry();
     await web.up({ __urn: OLD, __aliasUrns: [URN] }, { unconfirmed: true }); // another machine finishes it, and renames the resource
-    const { id, inputs: olds } = web.there();
-    await web.note(entry);
+    const { id, inputs: olds } = web.inState();
+    await web.writeEntry(entry);
     const process = await web.process();
     const inputs = await checked(process, {}, web.news(args));
     service.emulator.clearRequests();
@@ -201,7 +201,7 @@ test.each([
 test("two resources of the state that have the same instance are an error at each `up`", async () => {
   const { web } = await oneInstance();
   await web.up();
-  const { id, inputs, state } = web.there();
+  const { id, inputs, state } = web.inState();
   const key = randomUUID();
   const other = { ...inputs, __urn: OLD, __key: key };
   const process = await web.process();
@@ -218,7 +218,7 @@ test("an imported instance is not deleted by another process, in a later run, fo
   const inputs = await checked(first, {}, web.news({ ...argsFor(web), __import: id }));
   const { outs } = await first.create(inputs);
   const outside = { run: `127.0.0.1:${randomUUID()}` };
-  const open = async () => (await service.anew({}, undefined, { outside })).instances;
+  const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
   const [one, other] = [await open(), await open()];
   await one.diff(id, { ...outs }, await checked(one, inputs, inputs));
   await other.delete(id, { ...outs });
@@ -258,12 +258,12 @@ describe("the record of a project's deletion request proves nothing", () => {
   async function narrowed(service: Service): Promise<Service["projects"]> {
     const hiddenProjects = [...service.emulator.projects.keys()];
     Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
-    return (await service.anew()).projects;
+    return (await service.newProviders()).projects;
   }
 
   test("if the deletion has failed", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const { id, state } = await madeProject(service);
+    const { id, state } = await existingProject(service);
     service.emulator.failNextOperation({ kind: "delete" });
     await failureOf(service.projects.delete(id, state));
     const projects = await narrowed(service);
@@ -274,9 +274,9 @@ describe("the record of a project's deletion request proves nothing", () => {
 
   test("if the service has used the id again", async () => {
     const service = await startService({ behaviour: { ids: "slug", idReuse: true } });
-    const { id, state } = await madeProject(service, { name: "shop" });
-    await (await service.anew()).projects.delete(id, state);
-    const again = await madeProject(service, { name: "shop", __key: randomUUID() });
+    const { id, state } = await existingProject(service, { name: "shop" });
+    await (await service.newProviders()).projects.delete(id, state);
+    const again = await existingProject(service, { name: "shop", __key: randomUUID() });
     expect(again.id).toBe(id);
     const projects = await narrowed(service);
     expect((await failureOf(projects.read(id, again.state))).message).toContain(
@@ -286,10 +286,10 @@ describe("the record of a project's deletion request proves nothing", () => {
 
   test("if the project has been shown since", async () => {
     const service = await startService();
-    const { id, state } = await madeProject(service);
+    const { id, state } = await existingProject(service);
     service.emulator.fail({ method: "DELETE", kind: "status", times: Number.POSITIVE_INFINITY });
-    await failureOf((await service.anew()).projects.delete(id, state));
-    await (await service.anew()).projects.read(id, state);
+    await failureOf((await service.newProviders()).projects.delete(id, state));
+    await (await service.newProviders()).projects.read(id, state);
     const projects = await narrowed(service);
     expect((await failureOf(projects.read(id, state))).message).toContain(
       "does not prove that it was deleted",
@@ -311,15 +311,15 @@ describe("the record of a project's deletion request proves nothing", () => {
     onTestFinished(() => void vi.useRealTimers());
     const behaviour = { ids: "counter", idReuse: true, forbiddenStatus: 404 } as const;
     const service = await startService({ behaviour });
-    const former = await madeProject(service);
-    const { projects: here } = await service.anew();
+    const former = await existingProject(service);
+    const { projects: here } = await service.newProviders();
     await here.delete(former.id, former.state);
-    const elsewhere = await service.anew({ journalDir: emptyFolder() });
+    const elsewhere = await service.newProviders({ journalDir: emptyFolder() });
     const { inputs } = await elsewhere.projects.check({}, { ...projectNews(), __key: randomUUID() });
     const { id, outs } = await elsewhere.projects.create(inputs);
     expect(id).toBe(former.id);
     service.emulator.behaviour.hiddenProjects = [id];
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     expect((await failureOf(projects.read(id, outs))).message).toContain(
       "does not prove that it was deleted",
     );
@@ -337,24 +337,24 @@ describe("the record of a project's deletion request proves nothing", () => {
     });
     const record = identityKey({ endpoint, kind: "project", id: project });
     await deletions.add(record);
-    await madeInstance(service);
+    await existingInstance(service);
     expect(await deletions.requestedAt(record)).toBeUndefined();
   });
 });
 
 test("a project that is shown with another name than the reply to its creation is not replaced", async () => {
   const service = await startService({ behaviour: { projectPost: 200 } });
-  const { id, inputs, state } = await madeProject(service, { name: "My shop" });
+  const { id, inputs, state } = await existingProject(service, { name: "My shop" });
   const shown = service.emulator.projects.get(id);
   expect(shown).toBeDefined();
   Object.assign(Object(shown).fields, { name: "my-shop" });
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   const seen = await projects.read(id, state);
   expect(seen).toMatchObject({ inputs: { name: "My shop" }, props: { name: "My shop" } });
   const diff = await projects.diff(id, { ...Object(seen).props }, inputs);
   expect(diff.changes).toBe(false);
   Object.assign(Object(shown).fields, { name: "another" });
-  expect(await (await service.anew()).projects.read(id, { ...Object(seen).props })).toMatchObject({
+  expect(await (await service.newProviders()).projects.read(id, { ...Object(seen).props })).toMatchObject({
     props: { name: "another" },
   });
 });
@@ -362,7 +362,7 @@ test("a project that is shown with another name than the reply to its creation i
 test("a new resource with the former name of one that a refresh has read does not replace it", async () => {
   const { service, web } = await oneInstance();
   await web.up();
-  const { id, inputs, state } = web.there();
+  const { id, inputs, state } = web.inState();
   const process = await web.process();
   await process.read(id, state);
   await process.diff(id, state, inputs);
@@ -370,15 +370,15 @@ test("a new resource with the former name of one that a refresh has read does no
   await process.diff(id, state, await checked(process, inputs, renamed));
   service.emulator.fail({ method: "POST", kind: "lost-reply", times: Number.POSITIVE_INFINITY });
   await failureOf(process.create(await checked(process, {}, web.news())));
-  expect(await web.noted()).toHaveProperty("replaces", undefined);
+  expect(await web.journalEntry()).toHaveProperty("replaces", undefined);
 });
 
 test("a warning about a reported instance doesn't show a secret name that is its id", async () => {
   const service = await startService({ behaviour: { ids: "slug", uniqueNames: true } });
-  const project = await madeProject(service);
+  const project = await existingProject(service);
   const web = new OneInstance(service, project);
   await web.up({ name: "hush-hush-name", __secrets: ["name"] }, { unconfirmed: true });
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   await failureOf(projects.delete(project.id, project.state)); // it holds the instance
   expect(service.warnings.join()).toContain("an interrupted run created instance");
   expect(service.warnings.join()).not.toContain("hush");
@@ -402,7 +402,7 @@ describe("a project that was reported to the engine, but not saved", () => {
     const service = await startService();
     const begun = await checked(service.projects, {}, unnamed({ __urn: FORMER, __autonaming: PATTERN }));
     const { id } = await service.projects.create(begun);
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     const inputs = await checked(projects, {}, unnamed({ __urn: FORMER, __key: randomUUID(), ...more }));
     expect(inputs).toMatchObject({ __key: begun.__key, name: "old" });
     expect((await projects.create(inputs)).id).toBe(id);

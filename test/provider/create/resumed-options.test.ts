@@ -14,7 +14,7 @@ async function cutOff(args: Properties = {}) {
   emulator.finishOperations();
   emulator.behaviour.operationMs = 0;
   const [id = ""] = emulator.instances.keys();
-  const fieldsNow = () => emulator.instances.get(web.there().id)?.fields;
+  const fieldsNow = () => emulator.instances.get(web.inState().id)?.fields;
   return { service, web, emulator, id, fieldsNow };
 }
 
@@ -29,7 +29,7 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(await web.up({ ...SHORT, ...changed })).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id]);
     expect(fieldsNow()).toMatchObject(before);
-    expect(web.there().state).toMatchObject(before);
+    expect(web.inState().state).toMatchObject(before);
     emulator.clearRequests();
     // The engine has the new value among the inputs.
     expect(await web.up({ ...SHORT, ...changed })).toBeUndefined();
@@ -42,7 +42,7 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
     emulator.clearRequests();
     expect(await web.up({ flavor: "v2", __ignoreChanges: ["flavor"] })).toBeUndefined();
-    expect(web.there()).toMatchObject({ id, state: { flavor: "v1" } });
+    expect(web.inState()).toMatchObject({ id, state: { flavor: "v1" } });
     expect(emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
@@ -53,7 +53,7 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
   ])("when another resource is deleted and recreated, %s", async (_, unknown, replaces) => {
     const { web, id } = await cutOff({ image: "v1" });
     await web.up({ ...SHORT, image: "v2", __ignoreChanges: ["image"] });
-    const { state, inputs } = web.there();
+    const { state, inputs } = web.inState();
     expect({ was: state.image, is: inputs.image }).toEqual({ was: "v1", is: "v2" });
     // The engine compares the dependents of what it deletes before any check.
     const answer = await (await web.process()).diff(id, state, { ...inputs, ...unknown });
@@ -66,7 +66,7 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
   ])("gets the change of %s once the option is removed", async (name, replaces) => {
     const { web, id } = await cutOff({ [name]: "v1" });
     await web.up({ ...SHORT, [name]: "v2", __ignoreChanges: [name] });
-    const { state, inputs: before } = web.there();
+    const { state, inputs: before } = web.inState();
     const process = await web.process();
     const { inputs } = await process.check(before, web.news({ ...SHORT, [name]: "v2" }));
     // The inputs are equal, so the engine would not see the change by itself.
@@ -78,14 +78,14 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     const sshKeys = ["ssh-rsa CCCC", "ssh-rsa DDDD", "ssh-rsa EEEE"];
     expect(await web.up({ ...SHORT, sshKeys, __ignoreChanges: ["sshKeys[0]"] })).toBeUndefined();
     const kept = ["ssh-rsa AAAA", "ssh-rsa DDDD", "ssh-rsa EEEE"];
-    expect(web.there()).toMatchObject({ id, state: { sshKeys: kept } });
+    expect(web.inState()).toMatchObject({ id, state: { sshKeys: kept } });
   });
 
   test("makes the other changes", async () => {
     const { web, id, fieldsNow } = await cutOff({ flavor: "v1", labels: { env: "dev", team: "a" } });
     const changed = { flavor: "v2", labels: { env: "prod", team: "b" } };
     expect(await web.up({ ...SHORT, ...changed, __ignoreChanges: ["labels.env"] })).toBeUndefined();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect(fieldsNow()).toMatchObject({ flavor: "v2", labels: { env: "dev", team: "b" } });
   });
 });
@@ -95,7 +95,7 @@ test.each([["labels"], ["labels.env"]])(
   async (path) => {
     const { service, web } = await oneInstance({ behaviour: { postIgnores: ["labels"] } });
     expect(await web.up({ labels: { env: "dev" }, __ignoreChanges: [path] })).toBeUndefined();
-    expect(service.emulator.instances.get(web.there().id)?.fields.labels).toEqual({ env: "dev" });
+    expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual({ env: "dev" });
   },
 );
 
@@ -103,7 +103,7 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
   test("creates another object", async () => {
     const { web, emulator, id, fieldsNow } = await cutOff({ flavor: "v1" });
     expect(await web.up({ flavor: "v2", __replaceOnChanges: ["flavor"] })).toBeUndefined();
-    expect(web.there().id).not.toBe(id);
+    expect(web.inState().id).not.toBe(id);
     expect(emulator.instances.size).toBe(1);
     expect(fieldsNow()).toMatchObject({ flavor: "v2" });
   });
@@ -115,7 +115,7 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
     const { web, emulator, id, fieldsNow } = await cutOff({ labels: { env: "dev" } });
     const labels = { env, team: "a" };
     expect(await web.up({ labels, __replaceOnChanges: ["labels.env"] })).toBeUndefined();
-    expect(web.there().id === id).toBe(which === "the same");
+    expect(web.inState().id === id).toBe(which === "the same");
     expect(emulator.instances.size).toBe(1);
     expect(fieldsNow()).toMatchObject({ labels });
   });
@@ -124,12 +124,12 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
     const { web, emulator, id } = await cutOff({ flavor: "v1" });
     emulator.refuseUpdatesOf("flavor");
     expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
-    expect(web.there()).toMatchObject({ id, inputs: { flavor: "v2" }, state: { flavor: "v1" } });
-    const news = { ...web.there().inputs, __replaceOnChanges: ["flavor"] };
+    expect(web.inState()).toMatchObject({ id, inputs: { flavor: "v2" }, state: { flavor: "v1" } });
+    const news = { ...web.inState().inputs, __replaceOnChanges: ["flavor"] };
     const process = await web.process();
-    const { inputs } = await process.check(web.there().inputs, news);
+    const { inputs } = await process.check(web.inState().inputs, news);
     // The inputs are equal, so the engine would not see the change by itself.
-    expect(await process.diff(id, web.there().state, inputs)).toMatchObject({
+    expect(await process.diff(id, web.inState().state, inputs)).toMatchObject({
       changes: true,
       replaces: ["flavor"],
     });
@@ -140,7 +140,7 @@ describe("a resumed creation whose object no longer matches the program", () => 
   test("keeps the object if the resource has the option `retainOnDelete`", async () => {
     const { service, web, emulator, id } = await cutOff({ image: "v1" });
     expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
-    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect([...emulator.instances.keys()]).toEqual([id, web.inState().id]);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
@@ -153,7 +153,7 @@ describe("a resumed creation whose object no longer matches the program", () => 
     emulator.fail({ method: "POST", kind: "status", status: 422 });
     expect(await web.up(retained)).toContain("422");
     expect(await web.up(retained)).toBeUndefined();
-    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect([...emulator.instances.keys()]).toEqual([id, web.inState().id]);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
     expect(web.isSettled).toBe(true);
   });
@@ -162,7 +162,7 @@ describe("a resumed creation whose object no longer matches the program", () => 
     const { web, emulator, id } = await cutOff({ image: "v1", name: undefined });
     emulator.behaviour.uniqueNames = true;
     expect(await web.up({ image: "v2", name: undefined, __retainOnDelete: true })).toBeUndefined();
-    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect([...emulator.instances.keys()]).toEqual([id, web.inState().id]);
   });
 
   test("keeps the object even if the resource is renamed, and warns until its entry is removed", async () => {
@@ -179,7 +179,7 @@ describe("a resumed creation whose object no longer matches the program", () => 
 
   test("is announced in the preview", async () => {
     const { web } = await cutOff({ image: "v1" });
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const said: string[] = [];
     const row = vi.spyOn(EngineLog.prototype, "statusLogFor");
     onTestFinished(() => row.mockRestore());

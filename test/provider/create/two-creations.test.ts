@@ -9,11 +9,11 @@ describe("of two interrupted creations,", () => {
   async function two(at: number) {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up(SHORT);
-    const first = web.there();
-    await web.forgetNoted();
+    const first = web.inState();
+    await web.removeEntry();
     web.saved = undefined;
     await web.killedUp(OTHER);
-    await web.note({ ...(await web.noted()), replaces: String(first.inputs.__key), at });
+    await web.writeEntry({ ...(await web.journalEntry()), replaces: String(first.inputs.__key), at });
     web.saved = first;
     service.emulator.finishOperations();
     expect(service.emulator.instances.size).toBe(2);
@@ -23,21 +23,21 @@ describe("of two interrupted creations,", () => {
   test("the one on disk is resumed if it is later, and the other one's object is deleted", async () => {
     const { service, web } = await two(Date.now() + 1_000);
     const [, id] = service.emulator.instances.keys();
-    const { key } = await web.noted();
+    const { key } = await web.journalEntry();
     expect(await web.up(OTHER)).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.posts()).toHaveLength(2);
-    expect(web.there().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
+    expect(web.inState().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
   });
 
   test("the one in the state is resumed if it is later, and the other one's object and entry are removed", async () => {
     const { service, web } = await two(1);
     const [id] = service.emulator.instances.keys();
-    const { __key } = web.there().inputs;
+    const { __key } = web.inState().inputs;
     expect(await web.up(SHORT)).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.posts()).toHaveLength(2);
-    expect(web.there().inputs).toMatchObject({ __key });
+    expect(web.inState().inputs).toMatchObject({ __key });
   });
 
   test("those in the state and the journal count as one if they are the same creation under another key", async () => {
@@ -47,8 +47,8 @@ describe("of two interrupted creations,", () => {
     await web.up();
     lost.off();
     const [id] = service.emulator.instances.keys();
-    expect(web.there()).toMatchObject({ id: `operation/key-${(await web.noted()).key}` });
-    expect((await web.noted()).key).not.toBe(web.there().inputs.__key);
+    expect(web.inState()).toMatchObject({ id: `operation/key-${(await web.journalEntry()).key}` });
+    expect((await web.journalEntry()).key).not.toBe(web.inState().inputs.__key);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.keys()).toBe(2);

@@ -23,7 +23,7 @@ async function checked(provider: HostProvider, news: Properties): Promise<Proper
 /** Creates. While that waits for the operation, another process puts an entry of its own there; then the operation ends. */
 async function overtaken({ service, web, key, flavor }: Overtaken): Promise<Promise<unknown>> {
   const { emulator } = service;
-  const { body } = await web.noted();
+  const { body } = await web.journalEntry();
   const inputs = await checked(service.instances, web.news(LONG));
   const polls = (): number => emulator.requests.filter(({ path }) => path.includes("/operations/")).length;
   const seen = polls();
@@ -31,7 +31,7 @@ async function overtaken({ service, web, key, flavor }: Overtaken): Promise<Prom
   created.catch(() => undefined); // who asked for it hears of it
   while (polls() === seen) await new Promise((resolve) => setImmediate(resolve));
   const journal = openJournal({ endpoint: emulator.endpoint, dir: service.journalDir, warn: expect.fail });
-  await journal.remove((await web.noted()).key);
+  await journal.remove((await web.journalEntry()).key);
   await journal.begin({
     urn: URN,
     key,
@@ -83,11 +83,11 @@ describe("two providers at once", () => {
     const { service, web, one } = await twoProviders();
     const { emulator } = service;
     const inputs = await checked(one, web.news(LONG));
-    const first = await web.noted();
+    const first = await web.journalEntry();
     const second = { ...first, key: nextKey(first.key) };
     emulator.failNextOperation({ kind: "create" });
     const url = await sent(service, second);
-    await web.note({ ...second, operation: { id: url.split("/").at(-1) ?? "", url } });
+    await web.writeEntry({ ...second, operation: { id: url.split("/").at(-1) ?? "", url } });
     emulator.finishOperations();
     emulator.behaviour.operationMs = 100;
     const { id } = await one.create(inputs);
@@ -97,12 +97,12 @@ describe("two providers at once", () => {
 
   test("that send different requests with the same next key keep the record of each other's request", async () => {
     const { service, web } = await twoProviders();
-    const first = await web.noted();
+    const first = await web.journalEntry();
     service.emulator.finishOperations();
     await sent(service, { key: nextKey(first.key), body: first.body.replace("m1.small", "m1.large") });
     expect(await web.up(LONG)).toMatch(/\(422\).*The request may have been carried out/s);
-    expect(web.there().id).toBe(`operation/key-${nextKey(first.key)}`);
-    expect(await web.noted()).toMatchObject({ key: nextKey(first.key) });
+    expect(web.inState().id).toBe(`operation/key-${nextKey(first.key)}`);
+    expect(await web.journalEntry()).toMatchObject({ key: nextKey(first.key) });
     expect(await web.up(LONG)).toMatch(/\(422\)/);
     expect(service.emulator.instances.size).toBe(1);
   });
@@ -116,7 +116,7 @@ describe("a provider that another one has overtaken on the same resource", () =>
     const { id } = Object(await overtaken({ service, web, key, flavor: "m1.small" }));
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(web.keys()).toBe(2);
-    expect(await web.noted()).toMatchObject({ key, id });
+    expect(await web.journalEntry()).toMatchObject({ key, id });
   });
 
   test("reports an error if the requests differ, and the next `up` resumes the other's creation", async () => {
@@ -125,7 +125,7 @@ describe("a provider that another one has overtaken on the same resource", () =>
     expect(failure.message).toContain("another process is creating the resource, with other arguments");
     expect(failure.message).toContain("Run `pulumi up` again");
     expect(service.emulator.instances.size).toBe(0);
-    expect(await web.noted()).toMatchObject({ key });
+    expect(await web.journalEntry()).toMatchObject({ key });
     expect(await web.up()).toBeUndefined();
     const id = await web.expectOne();
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.small");

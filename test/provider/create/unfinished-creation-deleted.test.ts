@@ -8,14 +8,14 @@ describe("the deletion of an interrupted creation", () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     if (failure) service.emulator.failNextOperation({ kind: "create", leaveObject: true });
     await web.up(SHORT);
-    expect(web.there().id).toMatch(/^operation\//);
+    expect(web.inState().id).toMatch(/^operation\//);
     return { service, web };
   }
 
   test.each([true, false])("waits for its end and deletes its object (refresh: %s)", async (refresh) => {
     const { service, web } = await placeholder();
     expect(await web.destroy({ refresh })).toContain("timed out after");
-    expect(web.there().id).toMatch(/^operation\//);
+    expect(web.inState().id).toMatch(/^operation\//);
     service.emulator.finishOperations();
     expect(await web.destroy({ refresh })).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
@@ -24,7 +24,7 @@ describe("the deletion of an interrupted creation", () => {
 
   test("sends no requests if the creation of the replacement has settled it", async () => {
     const { service, web } = await placeholder();
-    await web.forgetNoted();
+    await web.removeEntry();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 0;
     const [operation] = service.emulator.operations.keys();
@@ -39,7 +39,7 @@ describe("the deletion of an interrupted creation", () => {
     const { service, web } = await placeholder();
     service.emulator.finishOperations();
     Object.assign(service.emulator.behaviour, { operationMs: 0, operationKeptPolls: 1 });
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     // The engine deletes what is in a project before it replaces the project, and only then looks at the program's resource.
     await process.delete(id, state);
@@ -55,7 +55,7 @@ describe("the deletion of an interrupted creation", () => {
     const { service, web } = await placeholder();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 0;
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const process = await web.process();
     const news = web.news(SHORT);
     await process.check(inputs, news);
@@ -78,7 +78,7 @@ describe("the deletion of an interrupted creation", () => {
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
     await web.up();
     lost.off();
-    await web.forgetNoted();
+    await web.removeEntry();
     expect(service.emulator.instances.size).toBe(1);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
@@ -87,7 +87,7 @@ describe("the deletion of an interrupted creation", () => {
 
   test("deletes nothing if its key has expired", async () => {
     const { service, web } = await placeholder();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const { operation, ...pending } = Object(state.__pending);
     expect(operation).toBeDefined();
     web.saved = { id, inputs, state: { ...state, __pending: { ...pending, at: 1 } } };

@@ -26,13 +26,13 @@ describe("the refresh of an interrupted creation", () => {
   test("keeps it while its operation is running, and the next `up` resumes it", async () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
-    const before = web.there();
+    const before = web.inState();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: before.id, state: before.state });
+    expect(web.inState()).toMatchObject({ id: before.id, state: before.state });
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
-    await web.forgetNoted();
+    await web.removeEntry();
     await web.expectOne();
   });
 
@@ -42,7 +42,7 @@ describe("the refresh of an interrupted creation", () => {
     service.emulator.finishOperations();
     await web.refresh();
     const [id] = service.emulator.instances.keys();
-    expect(web.there()).toMatchObject({ id, state: { status: "running" } });
+    expect(web.inState()).toMatchObject({ id, state: { status: "running" } });
     service.emulator.clearRequests();
     expect(await web.up(SHORT)).toBeUndefined();
     expect(service.emulator.requests).toEqual([]);
@@ -63,7 +63,7 @@ describe("the refresh of an interrupted creation", () => {
 
   test("gives it the id of the object that its failed operation left behind, and the next `up` replaces that", async () => {
     const { service, web, broken } = await refreshedAfterFailure();
-    expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
+    expect(web.inState()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(SHORT)).toBeUndefined();
     expect(await web.expectOne()).not.toBe(broken);
@@ -77,7 +77,7 @@ describe("the refresh of an interrupted creation", () => {
     async (_, resultLink) => {
       const lag = { instanceVisible: "when-done", lagMs: 2_000, lagIn: "both" } as const;
       const { web, broken } = await refreshedAfterFailure({ resultLink, ...lag });
-      expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
+      expect(web.inState()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
     },
   );
 
@@ -85,9 +85,9 @@ describe("the refresh of an interrupted creation", () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
     service.emulator.remove([...service.emulator.operations.keys()][0] ?? "");
-    const { id } = web.there();
+    const { id } = web.inState();
     await web.refresh();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
   });
 
   test("keeps it if its reply was lost", async () => {
@@ -95,9 +95,9 @@ describe("the refresh of an interrupted creation", () => {
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
     await web.up(SHORT);
     lost.off();
-    const { id, state } = web.there();
+    const { id, state } = web.inState();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id, state });
+    expect(web.inState()).toMatchObject({ id, state });
   });
 });
 
@@ -108,12 +108,12 @@ test("the first read of a creation that has its object's id shows no drift for n
   });
   await web.up({ __timeouts: { create: "5s" } });
   const [id] = service.emulator.instances.keys();
-  expect(web.there()).toMatchObject({ id, state: { __pending: { operation: expect.anything() } } });
+  expect(web.inState()).toMatchObject({ id, state: { __pending: { operation: expect.anything() } } });
   await web.refresh();
-  expect(web.there().state).toHaveProperty("__pending"); // the operation is still at work
+  expect(web.inState().state).toHaveProperty("__pending"); // the operation is still at work
   service.emulator.finishOperations();
   await web.refresh();
-  expect(web.there()).toMatchObject({
+  expect(web.inState()).toMatchObject({
     id,
     inputs: { image: "debian-13" },
     state: { __words: { image: "img-7" } },
@@ -133,7 +133,7 @@ describe("an interrupted creation that times out after its arguments have change
       emulator.finishOperations();
       emulator.behaviour.operationMs = 0;
     };
-    return { web, finish, fieldsNow: () => emulator.instances.get(web.there().id)?.fields };
+    return { web, finish, fieldsNow: () => emulator.instances.get(web.inState().id)?.fields };
   }
 
   test.each(["early", "absolute"] as const)(
@@ -142,16 +142,16 @@ describe("an interrupted creation that times out after its arguments have change
       const { web, finish, fieldsNow } = await changedMeanwhile(resultLink);
       finish();
       await web.refresh();
-      expect(web.there()).toMatchObject({ inputs: { flavor: "v1" }, state: { flavor: "v1" } });
+      expect(web.inState()).toMatchObject({ inputs: { flavor: "v1" }, state: { flavor: "v1" } });
       expect(await web.up({ flavor: "v2" })).toBeUndefined();
       expect(fieldsNow()).toMatchObject({ flavor: "v2" });
-      expect(web.there().state).toMatchObject({ flavor: "v2" });
+      expect(web.inState().state).toMatchObject({ flavor: "v2" });
     },
   );
 
   test("gets the change without a refresh, too, if the operation names the object early", async () => {
     const { web, finish, fieldsNow } = await changedMeanwhile("early");
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     expect({ is: inputs.flavor, was: state.flavor }).toEqual({ is: "v2", was: "v1" });
     const process = await web.process();
     const same = (await process.check(inputs, web.news({ flavor: "v2" }))).inputs;
@@ -195,10 +195,10 @@ describe("arguments that the service ignores when it creates an instance", () =>
       emulator.finishOperations();
       emulator.behaviour.operationMs = 0;
       if (isRefreshed) await web.refresh();
-      const { id, state, inputs } = web.there();
+      const { id, state, inputs } = web.inState();
       if (isRefreshed) expect({ ...state, ...inputs }).not.toHaveProperty("labels");
       expect(await web.up(ARGS)).toBeUndefined();
-      expect(web.there()).toMatchObject({ id, state: { labels: ARGS.labels } });
+      expect(web.inState()).toMatchObject({ id, state: { labels: ARGS.labels } });
       expect(emulator.instances.get(id)?.fields.labels).toEqual(ARGS.labels);
     },
   );

@@ -22,8 +22,8 @@ describe("a creation that continues after its timeout", () => {
     const [operation] = service.emulator.operations.keys();
     const [post] = web.posts();
     expect(said).toContain("Run `pulumi up` again, on any machine");
-    expect(web.there().id).toBe(`operation/${operation}`);
-    expect(web.there().state).toMatchObject({
+    expect(web.inState().id).toBe(`operation/${operation}`);
+    expect(web.inState().state).toMatchObject({
       name: "web",
       flavor: "m1.small",
       __provider: expect.any(String),
@@ -40,7 +40,7 @@ describe("a creation that continues after its timeout", () => {
   test("is in the state with the object's id if the operation names it", async () => {
     const { service, web } = await cutOff({ behaviour: { resultLink: "early" } });
     const [id] = service.emulator.instances.keys();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     service.emulator.finishOperations();
     expect(await web.up(SHORT)).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
@@ -58,7 +58,7 @@ describe("a creation that continues after its timeout", () => {
     });
     expect(await web.up()).toContain("(403)");
     const [id] = service.emulator.instances.keys();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     refused.off();
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
@@ -73,7 +73,7 @@ describe("a creation that continues after its timeout", () => {
       },
     });
     expect(await web.up()).toContain("doesn't exist");
-    expect(web.there().id).toMatch(/^ins-/);
+    expect(web.inState().id).toMatch(/^ins-/);
     expect(await web.up()).toContain("no longer exists");
     expect(web.posts()).toHaveLength(1);
     isFound = true;
@@ -87,7 +87,7 @@ describe("a creation that continues after its timeout", () => {
     const unknown = service.emulator.fail({ method: "GET", path, kind: "status", status: 404, times: 99 });
     expect(await web.up()).toContain("not_found (404)");
     const [operation] = service.emulator.operations.keys();
-    expect(web.there().id).toBe(`operation/${operation}`);
+    expect(web.inState().id).toBe(`operation/${operation}`);
     unknown.off();
     expect(await web.up()).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
@@ -96,7 +96,7 @@ describe("a creation that continues after its timeout", () => {
 
   test("is shown in the preview, and the new object is created before the old one is deleted", async () => {
     const { web } = await cutOff();
-    const { id, inputs, state } = web.there();
+    const { id, inputs, state } = web.inState();
     const said: unknown[] = [];
     const row = vi.spyOn(EngineLog.prototype, "statusLogFor");
     onTestFinished(() => row.mockRestore());
@@ -112,7 +112,7 @@ describe("a creation that continues after its timeout", () => {
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
-    await web.forgetNoted();
+    await web.removeEntry();
     await web.expectOne();
   });
 
@@ -172,7 +172,7 @@ describe("a creation whose operation failed", () => {
     const [id] = service.emulator.instances.keys();
     expect(said).toContain("capacity_exhausted");
     expect(said).toContain(`The state records instance ${id} as failed`);
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
   });
@@ -191,7 +191,7 @@ describe("a creation whose operation failed", () => {
     const { service, web } = await oneInstance({ behaviour: { resultLink: "early" } });
     service.emulator.failNextOperation({ kind: "create" });
     expect(await web.up()).toContain("capacity_exhausted");
-    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(web.inState().state).toMatchObject({ __pending: { failed: true } });
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
   });

@@ -27,10 +27,10 @@ async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
 
 test("an unfinished creation with its object's id is not looked up at another service, and doesn't count as failed", async () => {
   const { us, there, service, web } = await cutOff({ resultLink: "early" });
-  const { id } = web.there();
+  const { id } = web.inState();
   expect(await web.up(SHORT, there)).toContain("the state records instance");
   expect(us.requests).toEqual([]);
-  expect(web.there().state.__pending).not.toHaveProperty("failed");
+  expect(web.inState().state.__pending).not.toHaveProperty("failed");
   service.emulator.finishOperations();
   expect(await web.up(SHORT)).toBeUndefined();
   expect(await web.expectOne()).toBe(id);
@@ -78,9 +78,9 @@ describe("a killed creation whose resource then gets another endpoint", () => {
 
   test("can be replaced once the entry is removed", async () => {
     const { us, there, web } = await killed();
-    await web.forgetNoted();
+    await web.removeEntry();
     expect(await web.up({ project: us.addProject().id }, there)).toBeUndefined();
-    expect([...us.instances.keys()]).toEqual([web.there().id]);
+    expect([...us.instances.keys()]).toEqual([web.inState().id]);
   });
 
   test("is found under a former URN", async () => {
@@ -92,7 +92,7 @@ describe("a killed creation whose resource then gets another endpoint", () => {
 
   test("is found if it should have replaced an object that the state no longer holds", async () => {
     const { us, there, web } = await killed();
-    await web.note({ ...(await web.noted()), replaces: randomUUID() });
+    await web.writeEntry({ ...(await web.journalEntry()), replaces: randomUUID() });
     expect(await web.up({}, there)).toContain("is unfinished");
     expect(us.requests).toEqual([]);
   });
@@ -111,12 +111,12 @@ describe("a killed creation whose service then moves", () => {
   ])("is finished at the new address: %s", async (_, more) => {
     const { service, web } = await services();
     await web.killedUp();
-    await web.note({ ...(await web.noted()), ...more });
+    await web.writeEntry({ ...(await web.journalEntry()), ...more });
     service.emulator.finishOperations();
     expect(await web.up({}, moved({ service }))).toBeUndefined();
     expect(web.keys()).toBe(1);
     expect(await web.journal.listEverywhere()).toEqual([]);
-    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+    expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
   });
 
   test("is settled if the resource exists and no longer needs its replacement", async () => {
@@ -129,7 +129,7 @@ describe("a killed creation whose service then moves", () => {
     expect(service.emulator.instances.size).toBe(2);
     expect(await web.up(unnamed, moved({ service }))).toBeUndefined();
     expect(await web.journal.listEverywhere()).toEqual([]);
-    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+    expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
   });
 });
 
@@ -144,7 +144,7 @@ describe("a creation whose object isn't known", () => {
     const asked = service.emulator.requests.length;
     expect(await web.up({ ...SHORT, project: us.addProject().id }, there)).toBeUndefined();
     expect(service.emulator.requests).toHaveLength(asked);
-    expect([...us.instances.keys()]).toEqual([web.there().id]);
+    expect([...us.instances.keys()]).toEqual([web.inState().id]);
     expect(web.replaced).toEqual([]);
   });
 

@@ -23,12 +23,12 @@ describe("a request without a reply", () => {
     const [first] = web.posts();
     const key = first?.headers["idempotency-key"];
     expect(said).toContain("The request may have been carried out");
-    expect(web.there().id).toBe(`operation/key-${key}`);
-    expect(web.there().state.__pending).toEqual({ key, body: first?.body, at: expect.any(Number) });
+    expect(web.inState().id).toBe(`operation/key-${key}`);
+    expect(web.inState().state.__pending).toEqual({ key, body: first?.body, at: expect.any(Number) });
     expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts().at(-1)?.body).toBe(first?.body);
     expect(web.keys()).toBe(1);
-    await web.forgetNoted();
+    await web.removeEntry();
     await web.expectOne();
   });
 
@@ -39,10 +39,10 @@ describe("a request without a reply", () => {
       const lost = fail({ kind: "lost-reply" });
       await web.up();
       lost.off();
-      const { id } = web.there();
+      const { id } = web.inState();
       const rejected = fail({ kind: "status", status });
       expect(await web.up()).toContain(`(${status})`);
-      expect(web.there().id).toBe(id);
+      expect(web.inState().id).toBe(id);
       expect(service.emulator.instances.size).toBe(1);
       rejected.off();
       expect(await web.up()).toBeUndefined();
@@ -58,14 +58,14 @@ describe("a request without a reply", () => {
       const lost = fail({ kind: "lost-reply" });
       await web.up();
       lost.off();
-      const { id } = web.there();
+      const { id } = web.inState();
       const reused =
         how === "type"
           ? { code: undefined, type: "https://e/idempotency-key-reused" }
           : { code: "idempotency_key_reused" };
       const refused = fail({ kind: "status", status: 422, problem: reused });
       expect(await web.up()).toContain("(422)");
-      expect(web.there().id).toBe(id);
+      expect(web.inState().id).toBe(id);
       refused.off();
       expect(await web.up()).toBeUndefined();
       expect(web.keys()).toBe(1);
@@ -78,7 +78,7 @@ describe("a request without a reply", () => {
     const reset = fail({ kind: "reset" });
     await web.up({ flavor: "nope" });
     reset.off();
-    expect(web.there().id).toMatch(/^operation\/key-/);
+    expect(web.inState().id).toMatch(/^operation\/key-/);
     const said = await web.up();
     expect(said).toContain("(422)");
     expect(said).toContain("run `npx pulumi-cloudinfra recover --forget <urn>`");
@@ -98,7 +98,7 @@ describe("a request without a reply", () => {
       const refused = fail({ kind: "status", status, problem: { code: "no" } });
       await web.up();
       expect(service.emulator.instances.size).toBe(1);
-      expect(web.there().id).toMatch(/^operation\/key-/);
+      expect(web.inState().id).toMatch(/^operation\/key-/);
       refused.off();
       expect(await web.up()).toBeUndefined();
       expect(web.keys()).toBe(1);
@@ -153,7 +153,7 @@ test.each([501, 507, 520, 598])(
     const { web, fail } = await start();
     const failing = fail({ kind: "status", status });
     expect(await web.up()).toContain(`(${status})`);
-    expect(web.there().id).toMatch(/^operation\/key-/);
+    expect(web.inState().id).toMatch(/^operation\/key-/);
     failing.off();
     expect(await web.up()).toBeUndefined();
     expect(web.keys()).toBe(1);
@@ -179,10 +179,10 @@ describe("a failure doesn't count as stored", () => {
     const reset = fail({ kind: "reset" });
     await web.up();
     reset.off();
-    const { id } = web.there();
+    const { id } = web.inState();
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toContain("(500)");
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect(web.keys()).toBe(1);
     expect(service.warnings).toEqual([]);
   });
@@ -223,7 +223,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toBeUndefined();
     expect(service.warnings).toEqual([expect.stringContaining(`it lists ${id} with the same name`)]);
-    expect(web.there().id).not.toBe(id);
+    expect(web.inState().id).not.toBe(id);
     expect(service.emulator.instances.size).toBe(3);
   });
 
@@ -249,7 +249,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     const { service, web, fail } = await start();
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id } = web.there();
+    const { id } = web.inState();
     expect(await web.entry()).toMatchObject({ id });
     service.emulator.clearRequests();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();

@@ -5,7 +5,7 @@ import type { HostProvider } from "../../../src/provider/host";
 import { LastMoment } from "../../polling/last-moment";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { instanceNews } from "../samples";
-import { failureOf, madeInstance, type Service, startService } from "../service";
+import { existingInstance, failureOf, type Service, startService } from "../service";
 
 const FOREVER = { operationMs: 3_600_000 };
 const SHORT = { __timeouts: { create: "5s" } };
@@ -21,7 +21,7 @@ const idsOf = ({ emulator }: Service): string[] => [...emulator.instances.keys()
 /** Two provider processes of one run. */
 async function twoProcesses(service: Service): Promise<[HostProvider, HostProvider]> {
   const outside = { run: `127.0.0.1:${randomUUID()}` };
-  const open = async () => (await service.anew({}, undefined, { outside })).instances;
+  const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
   return [await open(), await open()];
 }
 
@@ -29,7 +29,7 @@ describe("a replacement without a diff (--replace, taint)", () => {
   test("is settled by the next plain `up` if it was killed, and the old instance stays", async () => {
     const { service, web } = await oneInstance();
     await web.up();
-    const { id } = web.there();
+    const { id } = web.inState();
     await web.killedUp({}, { targetReplace: true });
     service.emulator.finishOperations();
     expect(idsOf(service)).toHaveLength(2);
@@ -41,7 +41,7 @@ describe("a replacement without a diff (--replace, taint)", () => {
   test("creates another instance, if the old one is deleted first and its creation was never confirmed", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
-    const old = web.there();
+    const old = web.inState();
     const process = await web.process();
     const inputs = await checked(process, {}, web.news());
     await process.delete(old.id, old.state);
@@ -54,7 +54,7 @@ describe("a replacement without a diff (--replace, taint)", () => {
 test("the dependent of a resource that is deleted first is resumed after a kill, although it only had a diff", async () => {
   const { service, web } = await oneInstance();
   await web.up();
-  const old = web.there();
+  const old = web.inState();
   const news = web.news({ image: "debian-14" });
   await (await web.process()).delete(old.id, old.state);
   const clock = new LastMoment();
@@ -64,7 +64,7 @@ test("the dependent of a resource that is deleted first is resumed after a kill,
   await Promise.race([clock.reached, creating]);
   service.emulator.finishOperations();
   expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: true })).toBeUndefined();
-  expect(idsOf(service)).toEqual([web.there().id]);
+  expect(idsOf(service)).toEqual([web.inState().id]);
   expect(web.keys()).toBe(2);
 });
 
@@ -94,7 +94,7 @@ describe("the second attempt of a failed creation", () => {
     service.emulator.finishOperations();
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
     expect(idsOf(service)).toEqual([await web.expectOne()]);
-    expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
+    expect(service.emulator.instances.get(web.inState().id)?.fields.flavor).toBe("m1.large");
   });
 
   test("keeps the generated name if it is also interrupted", async () => {
@@ -127,7 +127,7 @@ describe("an instance whose creation has just ended, while lists lag behind,", (
     await web.up(SHORT);
     service.emulator.finishOperations();
     await web.refresh();
-    expect(web.there().id).toBe(idsOf(service)[0]);
+    expect(web.inState().id).toBe(idsOf(service)[0]);
   });
 
   test("doesn't count as deleted in an update", async () => {
@@ -135,7 +135,7 @@ describe("an instance whose creation has just ended, while lists lag behind,", (
     await web.up(SHORT);
     service.emulator.finishOperations();
     expect(await web.up()).toBeUndefined();
-    expect(idsOf(service)).toEqual([web.there().id]);
+    expect(idsOf(service)).toEqual([web.inState().id]);
   });
 });
 
@@ -157,7 +157,7 @@ test("two new resources never resume the same creation", async () => {
 
 test("an id that the service assigns again is not deleted by the process that had managed its first object", async () => {
   const service = await startService({ behaviour: { ids: "slug", idReuse: true } });
-  const old = await madeInstance(service);
+  const old = await existingInstance(service);
   service.emulator.remove(old.id);
   const [one, other] = await twoProcesses(service);
   const news = instanceNews({ project: old.inputs.project, image: "debian-14", __key: randomUUID() });
@@ -189,7 +189,7 @@ describe("an instance that `import` names", () => {
 
   test("is adopted by only one resource if two name it, and the preview of the other one fails", async () => {
     const { service, id, news } = await foreign();
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const inputs = await checked(instances, {}, news("a"));
     const other = await instances.check({}, news("b"));
     expect(other.failures?.map(({ reason }) => reason).join()).toContain("already managed by");
@@ -198,10 +198,10 @@ describe("an instance that `import` names", () => {
 
   test("is not shared with the resource that already manages it, even if that is checked later", async () => {
     const { service, id, news } = await foreign();
-    const first = (await service.anew()).instances;
+    const first = (await service.newProviders()).instances;
     const inputs = await checked(first, {}, news("a"));
     const { outs } = await first.create(inputs);
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     await instances.create(await checked(instances, {}, news("b")));
     const again = await checked(instances, inputs, news("a"));
     expect((await failureOf(instances.diff(id, outs, again))).message).toContain("already managed by");
@@ -209,7 +209,7 @@ describe("an instance that `import` names", () => {
 
   test("is not reported as replaced if another process has adopted it again", async () => {
     const { service, id, news } = await foreign();
-    const first = (await service.anew()).instances;
+    const first = (await service.newProviders()).instances;
     const { outs } = await first.create(await checked(first, {}, news("a")));
     const [one, other] = await twoProcesses(service);
     expect((await one.create(await checked(one, {}, news("a")))).id).toBe(id);
@@ -219,7 +219,7 @@ describe("an instance that `import` names", () => {
 
   test("is replaced by another one if another process has deleted it first", async () => {
     const { service, id, news } = await foreign();
-    const first = (await service.anew()).instances;
+    const first = (await service.newProviders()).instances;
     const { outs } = await first.create(await checked(first, {}, news("a")));
     const [one, other] = await twoProcesses(service);
     const inputs = await checked(one, {}, news("a"));

@@ -4,7 +4,7 @@ import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { ResourceTracker } from "../../../src/provider/tracker";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { failureOf, madeProject, type Service, startService } from "../service";
+import { existingProject, failureOf, type Service, startService } from "../service";
 
 const OLD = URN.replace("::web", "::old");
 
@@ -22,7 +22,7 @@ describe("after a rename by alias,", () => {
   async function unconfirmed() {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
-    return { service, web, saved: web.there() };
+    return { service, web, saved: web.inState() };
   }
 
   test("a new resource with the former name gets its own instance", async () => {
@@ -95,7 +95,7 @@ describe("after a rename by alias,", () => {
   test("an interrupted creation is not settled by the resource that has taken its name while another one resumes it", async () => {
     const { service, web } = await oneInstance();
     await web.up({ name: "old", __urn: OLD });
-    const old = web.there();
+    const old = web.inState();
     await new OneInstance(service).killedUp();
     const [, id] = service.emulator.instances.keys();
     const process = await web.process();
@@ -121,7 +121,7 @@ describe("the interrupted creation of another stack", () => {
       const { service, web } = await oneInstance();
       await web.killedUp();
       const [theirs = ""] = service.emulator.instances.keys();
-      const open = async () => (await service.anew({}, undefined, { env })).instances;
+      const open = async () => (await service.newProviders({}, undefined, { env })).instances;
       const first = await open();
       const inputs = await checked(first, {}, web.news(more));
       const made = await first.create(inputs);
@@ -131,15 +131,17 @@ describe("the interrupted creation of another stack", () => {
       expect(await next.diff(made.id, made.outs, unchanged)).toMatchObject({ changes: false });
       await (await open()).delete(made.id, made.outs);
       expect([...service.emulator.instances.keys()]).toEqual([theirs]);
-      expect(await web.noted()).toBeDefined();
+      expect(await web.journalEntry()).toBeDefined();
     },
   );
 
   test("is not deleted with a project of this stack", async () => {
     const service = await startService();
-    const { id, state } = await madeProject(service);
+    const { id, state } = await existingProject(service);
     const web = new OneInstance(service);
-    const process = await service.anew({}, undefined, { env: { PULUMI_BACKEND_URL: "file:///elsewhere" } });
+    const process = await service.newProviders({}, undefined, {
+      env: { PULUMI_BACKEND_URL: "file:///elsewhere" },
+    });
     await web.killedUp();
     expect((await failureOf(process.projects.delete(id, state))).message).toContain("still holds instances");
     expect(service.emulator.instances.size).toBe(1);
@@ -153,10 +155,10 @@ test.each([
   "the interrupted creation of a stack %s is not deleted with a project of this stack",
   async (_which, more) => {
     const service = await startService();
-    const { id, state } = await madeProject(service);
+    const { id, state } = await existingProject(service);
     const web = new OneInstance(service);
     await web.killedUp(more);
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");
     expect(service.emulator.instances.size).toBe(1);
   },
@@ -165,18 +167,18 @@ test.each([
 describe("if `recover` has found the creation of an instance, the deletion of its project", () => {
   async function recovered() {
     const service = await startService();
-    const project = await madeProject(service);
+    const project = await existingProject(service);
     const web = new OneInstance(service, project);
     await web.killedUp();
     service.emulator.finishOperations();
-    await web.note({ ...(await web.noted()), recovered: true, isLate: true });
+    await web.writeEntry({ ...(await web.journalEntry()), recovered: true, isLate: true });
     const [id = ""] = service.emulator.instances.keys();
     return { service, project, web, id };
   }
 
   test("keeps its entry while the instance exists, and the next `up` adopts it", async () => {
     const { service, project, web, id } = await recovered();
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     const { message } = await failureOf(projects.delete(project.id, project.state));
     expect(message).toContain("still holds instances");
     expect(service.warnings.join()).toContain(`instance ${id}`);
@@ -186,10 +188,10 @@ describe("if `recover` has found the creation of an instance, the deletion of it
 
   test("doesn't resend its request if no operation is known, because nothing might delete the result", async () => {
     const { service, project, web, id } = await recovered();
-    const { operation: _, ...entry } = await web.noted();
-    await web.note(entry);
+    const { operation: _, ...entry } = await web.journalEntry();
+    await web.writeEntry(entry);
     service.emulator.clearRequests();
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("still holds");
     expect(web.posts()).toEqual([]);
     expect(service.warnings.join()).toContain(`may have created instance ${id}`);
@@ -200,7 +202,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
     service.emulator.fail({ kind: "status", status: 403, method: "DELETE", times: 99 });
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("(403)");
     expect(await web.entry()).toBeUndefined();
   });
@@ -208,7 +210,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
   test("removes its entry once the project is deleted", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     await projects.delete(project.id, project.state);
     expect(await web.entry()).toBeUndefined();
   });
@@ -218,15 +220,15 @@ describe("an instance that the engine may have saved", () => {
   /** The entry has its id: create has reported it. */
   async function reported() {
     const service = await startService();
-    const project = await madeProject(service);
+    const project = await existingProject(service);
     const web = new OneInstance(service, project);
     await web.up({}, { unconfirmed: true });
-    return { service, project, web, id: web.there().id };
+    return { service, project, web, id: web.inState().id };
   }
 
   test("is named in a warning and not deleted with its project, because it may be retained or detached", async () => {
     const { service, project, id } = await reported();
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     await failureOf(projects.delete(project.id, project.state));
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
@@ -234,8 +236,8 @@ describe("an instance that the engine may have saved", () => {
 
   test("causes no warning once it is deleted in the same run", async () => {
     const { service, project, web, id } = await reported();
-    const { instances, projects } = await service.anew();
-    await instances.delete(id, web.there().state);
+    const { instances, projects } = await service.newProviders();
+    await instances.delete(id, web.inState().state);
     await projects.delete(project.id, project.state);
     expect(service.emulator.projects.size).toBe(0);
     expect(service.warnings).toEqual([]);
@@ -245,7 +247,7 @@ describe("an instance that the engine may have saved", () => {
     const { service, web, id } = await reported();
     web.saved = undefined; // taken out of the state by hand
     expect(await web.up({ image: "debian-14" })).toBeUndefined();
-    expect(web.there().id).not.toBe(id);
+    expect(web.inState().id).not.toBe(id);
     expect(service.emulator.instances.has(id)).toBe(true);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
@@ -254,11 +256,11 @@ describe("an instance that the engine may have saved", () => {
   async function unsavedReplacement() {
     const { service, web } = await oneInstance();
     await web.up();
-    const before = web.there();
+    const before = web.inState();
     const process = await web.process();
-    const anew = web.news({ image: "debian-14" });
-    await process.diff(before.id, before.state, await checked(process, before.inputs, anew));
-    const made = await process.create(await checked(process, {}, anew));
+    const replacing = web.news({ image: "debian-14" });
+    await process.diff(before.id, before.state, await checked(process, before.inputs, replacing));
+    const made = await process.create(await checked(process, {}, replacing));
     return { service, web, before, made };
   }
 
@@ -283,7 +285,7 @@ test.each([true, false])(
     const { service, web } = await oneInstance();
     const { emulator } = service;
     await web.up({ name: "front" });
-    const front = web.there();
+    const front = web.inState();
     const fresh = new OneInstance(service);
     emulator.behaviour.operationMs = 3_600_000;
     await fresh.up({ name: "web", __timeouts: { create: "5s" } });
@@ -298,7 +300,7 @@ test.each([true, false])(
     };
     const inputs = await checked(process, front.inputs, web.news(renamed));
     await process.diff(front.id, front.state, inputs);
-    const there = fresh.there();
+    const there = fresh.inState();
     const again = fresh.news({ name: "web", image: "debian-14" });
     await process.diff(there.id, there.state, await checked(process, there.inputs, again));
     const made = await process.create(await checked(process, {}, again));
@@ -312,11 +314,11 @@ describe("provider processes of one run", () => {
   async function twoProcesses() {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up({ __timeouts: { create: "5s" } });
-    const placeholder = web.there();
+    const placeholder = web.inState();
     service.emulator.finishOperations();
     const nextRun = async () => {
       const outside = { run: `127.0.0.1:${randomUUID()}` };
-      const open = async () => (await service.anew({}, undefined, { outside })).instances;
+      const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
       return { one: await open(), other: await open() };
     };
     return { service, web, placeholder, nextRun, ...(await nextRun()) };
@@ -349,9 +351,9 @@ describe("provider processes of one run", () => {
   test("never let two resources share an instance that one of them has resumed", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
-    const saved = web.there();
+    const saved = web.inState();
     const outside = { run: `127.0.0.1:${randomUUID()}` };
-    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
     const [one, other] = [await open(), await open()];
     expect((await one.create(await checked(one, {}, web.news()))).id).toBe(saved.id);
     const { failures } = await other.check(saved.inputs, web.news({ __urn: OLD }));
@@ -363,9 +365,9 @@ describe("provider processes of one run", () => {
   test("delete an object that is replaced although the diff required no replacement, for example by an option of a transform", async () => {
     const { service, web } = await oneInstance();
     await web.up();
-    const saved = web.there();
+    const saved = web.inState();
     const outside = { run: `127.0.0.1:${randomUUID()}` };
-    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
     const [one, other] = [await open(), await open()];
     const news = web.news({ flavor: "m1.large", __key: randomUUID() });
     const inputs = await checked(one, saved.inputs, news);
@@ -405,7 +407,7 @@ test("a renamed placeholder that is deleted before its replacement is resumed, n
   service.emulator.finishOperations();
   const [id] = service.emulator.instances.keys();
   expect(await web.up({ __urn: OLD }, { deleteBeforeReplace: true })).toBeUndefined();
-  expect(web.there().id).toBe(id);
+  expect(web.inState().id).toBe(id);
   expect(deletions(service)).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { FakeClock } from "../../polling/fake-clock";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
-import { changed, failureOf, madeInstance, startService } from "../service";
+import { changed, existingInstance, failureOf, startService } from "../service";
 
 function aRefresh() {
   const fake = new FakeService();
@@ -56,7 +56,7 @@ test("an instance doesn't count as deleted if the token can no longer read its p
 
 test("an update doesn't treat an instance as deleted if the token can no longer read its project", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.remove(saved.id);
   for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
   const news = changed(saved, { flavor: "m1.large" });

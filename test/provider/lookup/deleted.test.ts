@@ -4,7 +4,7 @@ import { isDeleted } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews } from "../samples";
-import { failureOf, madeInstance, startService } from "../service";
+import { existingInstance, failureOf, startService } from "../service";
 
 describe("a status", () => {
   const means = (status: unknown): boolean => isDeleted({ id: "ins-1", fields: { status } });
@@ -43,7 +43,7 @@ describe("an instance that the service keeps showing as deleted", () => {
     "is removed from the state by a refresh while its project is visible (%s)",
     async (status) => {
       const service = await startService();
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       service.emulator.edit(saved.id, { status });
       expect(await service.instances.read(saved.id, saved.state)).toEqual({});
     },
@@ -51,7 +51,7 @@ describe("an instance that the service keeps showing as deleted", () => {
 
   test("counts as deleted even if the account shows no projects, because the service reports the deletion", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { status: "deleted" });
     for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
     expect(await service.instances.read(saved.id, saved.state)).toEqual({});
@@ -67,7 +67,7 @@ describe("an instance that the service keeps showing as deleted", () => {
 
   test("is not updated, and the error says that it no longer exists", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { status: "DELETED" });
     const news = { ...saved.inputs, flavor: "m1.large" };
     const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
@@ -76,7 +76,7 @@ describe("an instance that the service keeps showing as deleted", () => {
 
   test.each(["deleted", "TERMINATED", "soft-deleted"])("confirms its deletion (%s)", async (status) => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
     service.emulator.behaviour.spelling = softDeleted(status);
     await service.instances.delete(saved.id, saved.state);

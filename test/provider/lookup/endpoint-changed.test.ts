@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
+import { changed, existingInstance, existingProject, failureOf, startService } from "../service";
 
 const elsewhere = "https://old.example.com/v1";
 
 describe("an object that the state records at another endpoint", () => {
   test.each(["read", "update", "delete"] as const)("is not read, changed or deleted: %s", async (action) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.clearRequests();
     const state = { ...saved.state, __endpoint: elsewhere };
     const { instances } = service;
@@ -23,7 +23,7 @@ describe("an object that the state records at another endpoint", () => {
 
   test("is not read, changed or deleted if it is a project", async () => {
     const service = await startService();
-    const saved = await madeProject(service);
+    const saved = await existingProject(service);
     await failureOf(service.projects.delete(saved.id, { ...saved.state, __endpoint: elsewhere }));
     expect(service.emulator.projects.has(saved.id)).toBe(true);
   });
@@ -36,14 +36,14 @@ describe("the same endpoint", () => {
     ["in capitals", (url: string) => `${url.toUpperCase()}/V1`],
   ])("may be written as %s", async (_how, spell) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const state = { ...saved.state, __endpoint: spell(service.emulator.url) };
     expect(await service.instances.read(saved.id, state)).toHaveProperty("id", saved.id);
   });
 
   test("is assumed for an older state that records no endpoint", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { __endpoint, ...older } = saved.state;
     expect(__endpoint).toBe(service.emulator.endpoint);
     expect(await service.instances.read(saved.id, older)).toHaveProperty("id", saved.id);
@@ -55,7 +55,7 @@ describe("formerEndpoints", () => {
     const service = await startService({
       config: { formerEndpoints: "https://older.example.com, https://old.example.com/" },
     });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { props } = await service.instances.read(saved.id, { ...saved.state, __endpoint: elsewhere });
     expect(props).toHaveProperty("__endpoint", service.emulator.endpoint);
   });

@@ -6,7 +6,7 @@ import { oneInstance } from "../one-instance";
 async function othersFields() {
   const { service, web } = await oneInstance({ behaviour: { itemsWithout: ["labels", "ssh_keys"] } });
   await web.up();
-  const { id } = web.there();
+  const { id } = web.inState();
   const theirs = { labels: { owner: "them" }, ssh_keys: ["ssh-ed25519 THEIRS"] };
   service.emulator.edit(id, theirs);
   await web.refresh();
@@ -43,11 +43,11 @@ describe.each([404, 405, 501])("an instance whose GET is answered with %d", (sta
       const { service, web } = await oneInstance({ behaviour: { spelling } });
       await web.up();
       await web.refresh();
-      const { id } = web.there();
+      const { id } = web.inState();
       if (changed !== undefined) service.emulator.edit(id, changed);
       service.emulator.fail({ method: "GET", path: `/v1/instances/${id}`, kind: "status", status });
       await web.refresh();
-      expect(web.there().inputs).toMatchObject({ image: "debian-13", ...changed });
+      expect(web.inState().inputs).toMatchObject({ image: "debian-13", ...changed });
       await web.up();
       await web.expectOne();
     },

@@ -3,7 +3,7 @@ import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "../samples";
-import { failureOf, madeInstance, madeProject, type Saved, startService } from "../service";
+import { existingInstance, existingProject, failureOf, type Saved, startService } from "../service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 const refreshed = (provider: HostProvider, { id, state }: Saved) => provider.read(id, state);
@@ -31,13 +31,13 @@ describe("a refresh without a change", () => {
     ["short pages", { pageSize: 1 }],
   ])("changes neither outputs nor inputs: %s", async (_what, behaviour) => {
     const service = await startService({ behaviour });
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     expect(await stateAfter(service.instances, saved)).toEqual({ props: saved.state, inputs: saved.inputs });
   });
 
   test("changes no project, although list items have fractions of seconds and no description", async () => {
     const service = await startService({ behaviour: { fractionalDates: true, getObject: 405 } });
-    const saved = await madeProject(service);
+    const saved = await existingProject(service);
     service.emulator.edit(saved.id, { description: "unchanged to lists" });
     expect(await stateAfter(service.projects, saved)).toEqual({
       // The name is known from now on.
@@ -58,7 +58,7 @@ describe("drift", () => {
     ["labels", { labels: { team: "ops" } }, { team: "ops" }],
   ])("of %s is in the outputs and inputs, so that the next `up` corrects it", async (name, edit, now) => {
     const service = await startService();
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     service.emulator.edit(saved.id, edit);
     const { props, inputs } = await stateAfter(service.instances, saved);
     expect(props[name]).toEqual(now);
@@ -74,7 +74,7 @@ describe("drift", () => {
     async (publicIp) => {
       for (const ipField of ["public_ip", "ip_address"] as const) {
         const service = await startService({ behaviour: { ipField } });
-        const { id, state } = await madeInstance(service, { publicIp });
+        const { id, state } = await existingInstance(service, { publicIp });
         service.emulator.edit(id, { public_ip: "203.0.113.77" });
         const { inputs } = await service.instances.read(id, state);
         expect(inputs).toMatchObject({ publicIp: "203.0.113.77" });
@@ -84,14 +84,14 @@ describe("drift", () => {
 
   test("doesn't include labels that somebody else adds", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
     expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
   });
 
   test("never turns an unmanaged field into an input", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { owner: "ops" } });
     expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
   });
@@ -102,7 +102,7 @@ describe("an object that doesn't exist", () => {
     "is removed from the state by a refresh (GET: %d)",
     async (getObject) => {
       const service = await startService({ behaviour: { getObject } });
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       service.emulator.remove(saved.id);
       expect(await refreshed(service.instances, saved)).toEqual({});
     },
@@ -110,8 +110,8 @@ describe("an object that doesn't exist", () => {
 
   test("doesn't count as deleted if its project is hidden, and neither does the project, although another one is visible", async () => {
     const service = await startService();
-    const project = await madeProject(service);
-    const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
+    const project = await existingProject(service);
+    const instance = await existingInstance(service, { project: project.id, __key: OTHER_KEY });
     service.emulator.addProject();
     service.emulator.remove(instance.id);
     service.emulator.remove(project.id);
@@ -124,7 +124,7 @@ describe("an object that doesn't exist", () => {
 
   test("is an error if the account shows no objects", async () => {
     const service = await startService();
-    const saved = await madeProject(service);
+    const saved = await existingProject(service);
     service.emulator.remove(saved.id);
     const { message } = await failureOf(refreshed(service.projects, saved));
     expect(message).toMatch(
@@ -137,11 +137,11 @@ describe("an object that doesn't exist", () => {
 test("an instance that somebody has moved to another project stays in the state if the service doesn't offer GET", async () => {
   const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
   await web.up();
-  const { id } = web.there();
+  const { id } = web.inState();
   const other = service.emulator.addProject({ name: "other" });
   service.emulator.edit(id, { project: other.id });
   await web.refresh();
-  expect(web.there()).toMatchObject({ id, inputs: { project: other.id } });
+  expect(web.inState()).toMatchObject({ id, inputs: { project: other.id } });
 });
 
 describe("an object doesn't count as deleted", () => {
@@ -157,7 +157,7 @@ describe("an object doesn't count as deleted", () => {
     ["no reply", { kind: "reset" }],
   ] as const)("after %s, which is an error", async (_what, fault) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "GET", times: Number.POSITIVE_INFINITY, ...fault });
     const { message } = await failureOf(refreshed(service.instances, saved));
     expect(message).toMatch(/^reading instance "web" /);
@@ -165,7 +165,7 @@ describe("an object doesn't count as deleted", () => {
 
   test("during an outage, which is an error", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     await service.emulator.pause();
     const { message } = await failureOf(refreshed(service.instances, saved));
     expect(message).toContain("can't be reached");
@@ -178,7 +178,7 @@ describe("many refreshed objects", () => {
   test("cost one list request for 200 instances, and no GET", async () => {
     const service = await startService();
     // The other instances are created later.
-    const { createdAt: _, ...state } = (await madeInstance(service)).state;
+    const { createdAt: _, ...state } = (await existingInstance(service)).state;
     for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: state.name });
     service.emulator.clearRequests();
     const reads = [...service.emulator.instances.keys()].map((id) => service.instances.read(id, state));
@@ -262,9 +262,9 @@ describe("`get` of an unmanaged object", () => {
 
 test("a refresh from a list shows drift if the revision is in the header, and a field named `version` holds something else", async () => {
   const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
-  const [first, second] = [await madeInstance(service), await madeInstance(service)];
+  const [first, second] = [await existingInstance(service), await existingInstance(service)];
   const both = async (state: Properties) => {
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const [one] = await Promise.all([
       instances.read(first.id, state),
       instances.read(second.id, second.state),
@@ -293,7 +293,7 @@ describe("a list that formats values differently than GET, or omits some,", () =
     async (_, spelt) => {
       const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
       const service = await startService({ behaviour: { spelling, revision: "header" } });
-      const { id, state } = await madeInstance(service);
+      const { id, state } = await existingInstance(service);
       const other = service.emulator.addInstance({ name: state.name });
       const both = (): Promise<unknown> =>
         Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
@@ -302,7 +302,7 @@ describe("a list that formats values differently than GET, or omits some,", () =
       expect(inputs).toMatchObject({ image: state.image });
 
       service.emulator.edit(id, { image: "theirs" });
-      const { instances } = await service.anew();
+      const { instances } = await service.newProviders();
       const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
       expect(drifted.inputs).toMatchObject({ image: "theirs" });
     },
@@ -312,7 +312,7 @@ describe("a list that formats values differently than GET, or omits some,", () =
     const spelling = (object: object, place: string): object =>
       place === "item" ? { ...object, image: undefined, public_ip: "none" } : object;
     const service = await startService({ behaviour: { spelling } });
-    const made = [await madeInstance(service), await madeInstance(service)];
+    const made = [await existingInstance(service), await existingInstance(service)];
     service.emulator.clearRequests();
     const answers = await Promise.all(made.map(({ id, state }) => service.instances.read(id, state)));
     const withoutProvider = ({ __provider: _, ...state }: Properties): Properties => state;

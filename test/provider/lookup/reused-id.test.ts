@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { oneInstance } from "../one-instance";
-import { failureOf, madeInstance, madeProject, startService } from "../service";
+import { existingInstance, existingProject, failureOf, startService } from "../service";
 
 const REUSING = { ids: "counter", idReuse: true } as const;
 
@@ -10,7 +10,7 @@ async function replacedByOthers(behaviour: Partial<Behaviour> = {}, others = "db
   const { service, web } = await oneInstance({ behaviour: { ...REUSING, ...behaviour } });
   const { emulator, clock } = service;
   await web.up({ name: "web" });
-  const { id } = web.there();
+  const { id } = web.inState();
   await clock.sleep(2_000);
   emulator.remove(id, "instance");
   const theirs = emulator.addInstance({ project: web.project, name: others, image: "postgres" });
@@ -46,7 +46,7 @@ describe("another instance that has the id of a deleted one", () => {
     const { web, isLeftAlone, id } = await replacedByOthers();
     await web.refresh();
     expect(await web.up({ name: "web" })).toBeUndefined();
-    expect(web.there().id).not.toBe(id);
+    expect(web.inState().id).not.toBe(id);
     expect(isLeftAlone()).toBe(true);
   });
 
@@ -61,9 +61,9 @@ describe("another instance that has the id of a deleted one", () => {
 
   test("is not deleted by a process that has read it", async () => {
     const { service, web, isLeftAlone, sent } = await replacedByOthers();
-    const { id, state } = web.there();
-    const { instances } = await service.anew();
-    await failureOf(instances.update(id, state, { ...web.there().inputs, flavor: "m1.large" }));
+    const { id, state } = web.inState();
+    const { instances } = await service.newProviders();
+    await failureOf(instances.update(id, state, { ...web.inState().inputs, flavor: "m1.large" }));
     await instances.delete(id, state);
     expect(sent()).toEqual([]);
     expect(isLeftAlone()).toBe(true);
@@ -74,7 +74,7 @@ describe("another instance that has the id of a deleted one", () => {
     const { service, web } = await oneInstance({ behaviour: REUSING });
     const { emulator, clock } = service;
     await web.up({ name: "web" });
-    const { id } = web.there();
+    const { id } = web.inState();
     await clock.sleep(2_000);
     let isTaken = false;
     emulator.fail({
@@ -96,8 +96,8 @@ describe("another instance that has the id of a deleted one", () => {
   test("proves nothing if the project isn't visible: the token may belong to another account", async () => {
     const { service, web } = await replacedByOthers();
     service.emulator.remove(web.project, "project");
-    const { id, state } = web.there();
-    const error = await failureOf((await service.anew()).instances.read(id, state));
+    const { id, state } = web.inState();
+    const error = await failureOf((await service.newProviders()).instances.read(id, state));
     expect(error.message).toContain("this token may belong to another account");
   });
 });
@@ -105,11 +105,11 @@ describe("another instance that has the id of a deleted one", () => {
 test("a project with the id of the recorded one, created later, is neither deleted nor taken for a deletion", async () => {
   const service = await startService({ behaviour: REUSING });
   const { emulator, clock } = service;
-  const { id, state } = await madeProject(service);
+  const { id, state } = await existingProject(service);
   await clock.sleep(2 * 3_600_000);
   emulator.remove(id, "project");
   expect(emulator.addProject({ name: "theirs" }).id).toBe(id);
-  const { projects } = await service.anew();
+  const { projects } = await service.newProviders();
   for (const work of [() => projects.read(id, state), () => projects.delete(id, state)])
     expect((await failureOf(work())).message).toContain("this token may belong to another account");
   expect(emulator.projects.get(id)?.fields.name).toBe("theirs");
@@ -117,9 +117,9 @@ test("a project with the id of the recorded one, created later, is neither delet
 
 test("a creation date in the reply to a request isn't compared to the second with later replies", async () => {
   const service = await startService();
-  const { id, state } = await madeProject(service);
+  const { id, state } = await existingProject(service);
   service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: "2026-01-01T00:20:00Z" });
-  expect(await (await service.anew()).projects.read(id, state)).toMatchObject({ id });
+  expect(await (await service.newProviders()).projects.read(id, state)).toMatchObject({ id });
 });
 
 test.each([
@@ -130,10 +130,10 @@ test.each([
   ["in another form", 1_800_000_000],
 ])("an instance whose creation date is shown %s is still the same one", async (_, date) => {
   const service = await startService();
-  const made = await madeInstance(service);
+  const made = await existingInstance(service);
   const state = { ...made.state, createdAt: "2026-01-01T00:00:02Z" };
   service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: date });
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   expect(await instances.read(made.id, state)).toMatchObject({ id: made.id });
   await instances.delete(made.id, state);
   expect(service.emulator.instances.size).toBe(0);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
 import { OTHER_KEY } from "../samples";
-import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
+import { changed, existingInstance, existingProject, failureOf, startService } from "../service";
 import { isMarked } from "./marked";
 
 const SECRET = "hunter2-of-the-backend";
@@ -30,7 +30,7 @@ describe("a secret as the service normalizes it", () => {
 
   test("is in no error, even if the service returns it there", async () => {
     const service = await startService({ behaviour: { spelling } });
-    const saved = await madeInstance(service, flavor);
+    const saved = await existingInstance(service, flavor);
     service.emulator.refuseUpdatesOf("network", { detail: "flv-of-small can't be in that network" });
     const news = changed(saved, { network: "backend" });
     const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
@@ -40,7 +40,7 @@ describe("a secret as the service normalizes it", () => {
 
   test("is not in the table of a conflict", async () => {
     const service = await startService({ behaviour: { spelling } });
-    const saved = await madeInstance(service, flavor);
+    const saved = await existingInstance(service, flavor);
     service.emulator.edit(saved.id, { network: "flv-of-small", flavor: "theirs" });
     const news = changed(saved, { name: "front" });
     const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
@@ -54,7 +54,7 @@ const isSecret = (value: unknown): boolean =>
 
 test("`additionalProperties` is secret even if no program has marked it, as after `pulumi import` and a refresh", async () => {
   const service = await startService({ behaviour: { extraFields: { first_password: SECRET } } });
-  const { id, state } = await madeInstance(service);
+  const { id, state } = await existingInstance(service);
   const { __urn, additionalProperties, ...imported } = state;
   const { props } = await service.instances.read(id, imported);
   expect(props?.additionalProperties).toMatchObject({ value: { first_password: SECRET } });
@@ -66,7 +66,7 @@ describe("an output that repeats a secret input", () => {
 
   test("is marked as secret for the engine, for example the address of a secret `publicIp`", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, address);
+    const saved = await existingInstance(service, address);
     expect(saved.state.ipAddress).toMatchObject({ value: "198.51.100.77" });
     const state = { ...saved.state, ipAddress: "198.51.100.77" };
     const news = changed(saved, { flavor: "m1.large" });
@@ -80,7 +80,7 @@ describe("an output that repeats a secret input", () => {
 
   test("is also marked in the state after a failed update", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, address);
+    const saved = await existingInstance(service, address);
     service.emulator.ignoreUpdatesOf("flavor");
     const state = { ...saved.state, ipAddress: "198.51.100.77" };
     const error = await failureOf(
@@ -93,7 +93,7 @@ describe("an output that repeats a secret input", () => {
     const service = await startService({
       behaviour: { extraFields: { url: "https://example.com/hush%20name" } },
     });
-    const saved = await madeInstance(service, { name: "hush name", __secrets: ["name"] });
+    const saved = await existingInstance(service, { name: "hush name", __secrets: ["name"] });
     expect(isMarked(saved.state.url)).toBe(true);
     expect(isMarked(saved.state.status)).toBe(false);
   });
@@ -102,10 +102,10 @@ describe("an output that repeats a secret input", () => {
     const service = await startService({
       behaviour: { extraFields: { url: "https://example.com/top-secret-name" } },
     });
-    const saved = await madeInstance(service, { name: "Top Secret Name", __secrets: ["name"] });
+    const saved = await existingInstance(service, { name: "Top Secret Name", __secrets: ["name"] });
     expect(isMarked(saved.state.url)).toBe(true);
     expect(isMarked(saved.state.ipAddress)).toBe(false);
-    const project = await madeProject(service, {
+    const project = await existingProject(service, {
       __key: OTHER_KEY,
       name: "Top Secret Name",
       __secrets: ["name"],
@@ -114,7 +114,7 @@ describe("an output that repeats a secret input", () => {
   });
 
   test("is in plaintext if no input is secret", async () => {
-    const saved = await madeInstance(await startService(), { publicIp: "198.51.100.77" });
+    const saved = await existingInstance(await startService(), { publicIp: "198.51.100.77" });
     expect(saved.state.ipAddress).toBe("198.51.100.77");
   });
 });

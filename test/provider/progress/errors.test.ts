@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { HostError, InitializationError } from "../../../src/provider/host";
 import { instanceNews, KEY, SSH_KEY } from "../samples";
-import { changed, failureOf, madeInstance, startService } from "../service";
+import { changed, existingInstance, failureOf, startService } from "../service";
 
 /** What the host prints for an error of check, diff, read and delete. */
 const printed = (error: Error): string => `${error}: ${error.stack}`;
@@ -16,7 +16,7 @@ describe("an error as the host prints it", () => {
 
   test("of a read has no stack either", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "GET", kind: "status", status: 403, times: 9 });
     const error = await failureOf(service.instances.read(saved.id, saved.state));
     expect(error).toBeInstanceOf(HostError);
@@ -34,7 +34,7 @@ describe("an error as the host prints it", () => {
 describe("the resource of an error", () => {
   test("is identified by its name in the program, or else by its id", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "GET", kind: "status", status: 403, times: 9 });
     const { __urn, ...nameless } = saved.state;
     expect(__urn).toBeTypeOf("string");
@@ -56,7 +56,7 @@ describe("the settings", () => {
     [{ concurrency: "none" }, "cloudinfra:concurrency is not a number above zero"],
   ])("%j is an error on the resource, when a call is made", async (config, words) => {
     const service = await startService();
-    const { instances } = await service.anew(config);
+    const { instances } = await service.newProviders(config);
     const news = instanceNews();
     expect((await instances.check({}, news)).failures).toEqual([]);
     expect((await instances.diff("ins-1", news, news)).changes).toBe(false);
@@ -69,7 +69,7 @@ describe("the settings", () => {
 
   test("are named as the source of a wrong token", async () => {
     const service = await startService();
-    const { instances } = await service.anew({ token: "wrong-token" });
+    const { instances } = await service.newProviders({ token: "wrong-token" });
     const { message } = await failureOf(instances.create(instanceNews()));
     expect(message).toContain("rejected the token from the stack's setting cloudinfra:token (401)");
     expect(message).toContain("pulumi config set --secret cloudinfra:token");
@@ -93,14 +93,14 @@ describe("the value of a secret argument is in no error", () => {
   test("of a creation that repeats it", async () => {
     const service = await startService();
     service.emulator.refuse("flavor", secrets.flavor, { detail: echo });
-    const error = await failureOf(madeInstance(service, { ...secrets, __secrets: names }));
+    const error = await failureOf(existingInstance(service, { ...secrets, __secrets: names }));
     expect(error.message).toContain("no [secret] for [secret] with [secret], nor [secret]");
     expect(printed(error)).not.toContain("s3cret");
   });
 
   test("of an update, a read or a delete that repeats it", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { ...secrets, __secrets: names });
+    const saved = await existingInstance(service, { ...secrets, __secrets: names });
     const fault = { kind: "status", status: 403, times: 9, problem: { detail: echo } } as const;
     service.emulator.fail({ ...fault, method: "PUT" });
     service.emulator.fail({ ...fault, method: "DELETE" });
@@ -121,7 +121,7 @@ describe("the value of a secret argument is in no error", () => {
   test("except if the argument isn't secret", async () => {
     const service = await startService();
     service.emulator.refuse("flavor", secrets.flavor, { detail: echo });
-    const { message } = await failureOf(madeInstance(service, secrets));
+    const { message } = await failureOf(existingInstance(service, secrets));
     expect(message).toContain("no s3cret-flavor");
   });
 });
@@ -129,7 +129,7 @@ describe("the value of a secret argument is in no error", () => {
 describe("a bug", () => {
   test("is reported with its stack", async () => {
     const service = await startService();
-    const { instances } = await service.anew({ endpoint: service.emulator.endpoint });
+    const { instances } = await service.newProviders({ endpoint: service.emulator.endpoint });
     const labels = {
       get team(): string {
         throw new TypeError("a bug");

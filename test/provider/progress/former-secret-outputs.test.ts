@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { InitializationError } from "../../../src/provider/host";
-import { changed, failureOf, madeInstance, type Saved, type ServiceOptions, startService } from "../service";
+import {
+  changed,
+  existingInstance,
+  failureOf,
+  type Saved,
+  type ServiceOptions,
+  startService,
+} from "../service";
 import { isMarked, unmarked } from "./marked";
 
 const LOST = { kind: "reset", method: "PUT", times: 99 } as const;
@@ -9,7 +16,7 @@ const LOST = { kind: "reset", method: "PUT", times: 99 } as const;
 /** An instance with a secret argument, and the inputs of a program that gives others in the clear. */
 async function madePlain(secret: Properties, plain: Properties, options: ServiceOptions = {}) {
   const service = await startService(options);
-  const saved = await madeInstance(service, { ...secret, __secrets: Object.keys(secret) });
+  const saved = await existingInstance(service, { ...secret, __secrets: Object.keys(secret) });
   const before: Saved = { ...saved, state: unmarked(saved.state) };
   return { service, saved: before, news: changed(before, { ...plain, __secrets: undefined }) };
 }
@@ -40,7 +47,7 @@ describe("the value of an argument that is no longer secret", () => {
     const outs = await leftBy(service.instances.update(saved.id, saved.state, news));
     expect(isMarked(outs.flavor)).toBe(true);
 
-    const { instances } = await service.anew();
+    const { instances } = await service.newProviders();
     const found = await instances.read(saved.id, unmarked(outs));
     const { props = {}, inputs = {} } = found;
     expect([props.flavor, inputs.flavor].map(isMarked)).toEqual([true, true]);
@@ -99,12 +106,12 @@ describe("the value of an argument that is no longer secret", () => {
 
 test("an argument that an update of unknown outcome has made secret is secret in the outputs of a refresh", async () => {
   const service = await startService();
-  const saved = await madeInstance(service, { labels: { team: "a" } });
+  const saved = await existingInstance(service, { labels: { team: "a" } });
   const before: Saved = { ...saved, state: unmarked(saved.state) };
   service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 99 });
   const news = changed(before, { labels: { team: "a", deep: "hush" }, __secrets: ["labels"] });
   const outs = await leftBy(service.instances.update(saved.id, before.state, news));
-  const found = await (await service.anew()).instances.read(saved.id, unmarked(outs));
+  const found = await (await service.newProviders()).instances.read(saved.id, unmarked(outs));
   if (!("id" in found)) throw new Error("it no longer exists");
   expect(Object(unmarked(found.props).labels)).toEqual({ team: "a", deep: "hush" });
   expect([found.props.labels, found.inputs.labels].map(isMarked)).toEqual([true, true]);
@@ -112,10 +119,10 @@ test("an argument that an update of unknown outcome has made secret is secret in
 
 test("an argument that becomes secret without another change is secret in all outputs after an update that sends nothing", async () => {
   const service = await startService();
-  const saved = await madeInstance(service, { publicIp: "198.51.100.77" });
+  const saved = await existingInstance(service, { publicIp: "198.51.100.77" });
   const before = unmarked(saved.state);
   expect(before.ipAddress).toBe("198.51.100.77");
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   const news = { ...saved.inputs, __secrets: ["publicIp"] };
   const { inputs } = await instances.check(saved.inputs, news);
   expect(await instances.diff(saved.id, before, inputs)).toMatchObject({ changes: true, replaces: [] });
@@ -129,14 +136,14 @@ test("an argument that becomes secret without another change is secret in all ou
 test("labels are secret as a whole, even if only another one becomes secret", async () => {
   const service = await startService();
   const labels = { team: "hush", tier: "open" };
-  const { state } = await madeInstance(service, { labels, __secrets: ["labels"] });
+  const { state } = await existingInstance(service, { labels, __secrets: ["labels"] });
   expect(isMarked(state.labels)).toBe(true);
 });
 
 test("an argument that became secret beside another change stays secret if `ignoreChanges` keeps it", async () => {
   const service = await startService();
-  const saved = await madeInstance(service, { labels: { auth: "open-password" } });
-  const { instances } = await service.anew();
+  const saved = await existingInstance(service, { labels: { auth: "open-password" } });
+  const { instances } = await service.newProviders();
   let { inputs, state } = { inputs: saved.inputs, state: unmarked(saved.state) };
   async function up(news: Properties): Promise<void> {
     const checked = (await instances.check(inputs, news)).inputs;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator";
 import { OneInstance, oneInstance } from "../one-instance";
-import { failureOf, madeProject, startService } from "../service";
+import { existingProject, failureOf, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 const secret = (flavor: string) => ({ flavor, __secrets: ["flavor"] });
@@ -38,10 +38,10 @@ describe("a secret that the program has changed since is not in an error", () =>
 
   test("about a killed creation that its project's deletion finds", async () => {
     const service = await startService({ behaviour: { operationMs: 3_600_000 } });
-    const project = await madeProject(service);
+    const project = await existingProject(service);
     await new OneInstance(service, project).killedUp(secret("hush-first"));
     service.emulator.fail(suspended("hush-first"));
-    const { projects } = await service.anew();
+    const { projects } = await service.newProviders();
     expect((await failureOf(projects.delete(project.id, project.state))).message).toContain(
       "no [secret] in this account",
     );

@@ -11,7 +11,14 @@ import { FakeService } from "../fake-service";
 import { OneInstance } from "../one-instance";
 import { openProviders } from "../providers";
 import { instanceNews } from "../samples";
-import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "../service";
+import {
+  changed,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Service,
+  startService,
+} from "../service";
 
 /** What is written into rows. */
 class Rows extends EngineLog {
@@ -41,7 +48,7 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
 describe("the status message of a deletion", () => {
   test("shows the operation's percentage, then the wait for confirmation, and is removed at the end", async () => {
     const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { instances, written } = await process(service, false);
     service.emulator.fail({ path: "/v1/instances", kind: "status", status: 503, retryAfter: 9 });
     await instances.delete(saved.id, saved.state);
@@ -57,7 +64,7 @@ describe("the status message of a deletion", () => {
     [true, /^deleting · waiting for confirmation · 6\d s elapsed$/, 1],
   ])("says that the deletion awaits confirmation (CI: %s)", async (inCi, text, most) => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
-    const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
+    const saved = await existingInstance(service, { __timeouts: { delete: "2m" } });
     service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
     const { instances, written } = await process(service, inCi);
     await failureOf(instances.delete(saved.id, saved.state));
@@ -69,7 +76,7 @@ describe("the status message of a deletion", () => {
 
   test("of a project mentions the cleanup of an interrupted creation", async () => {
     const service = await startService({ behaviour: { operationMs: 60_000 } });
-    const project = await madeProject(service);
+    const project = await existingProject(service);
     const { id, state } = project;
     await new OneInstance(service, project).killedUp();
     const { projects, written } = await process(service, false);
@@ -82,8 +89,8 @@ describe("the status message of a deletion", () => {
 
   test("is omitted if another resource has the recorded URN now", async () => {
     const service = await startService();
-    const former = await madeInstance(service);
-    const present = await madeInstance(service, { __key: randomUUID() });
+    const former = await existingInstance(service);
+    const present = await existingInstance(service, { __key: randomUUID() });
     const { instances, urns } = await process(service, false);
     const { __urn: urn } = present.inputs;
     expect(former.state.__urn).toBe(urn);
@@ -97,7 +104,7 @@ describe("the status message of a deletion", () => {
 
   test("shows an outage of the service", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "DELETE", kind: "status", status: 503, retryAfter: 9, times: 3 });
     await instances.delete(saved.id, saved.state);
@@ -124,7 +131,7 @@ test("the status message of a creation shows an outage of the operation, however
 describe("the status message of a read", () => {
   test("is omitted in a quick refresh", async () => {
     const service = await startService();
-    const saved = await Promise.all(Array.from({ length: 8 }, () => madeInstance(service)));
+    const saved = await Promise.all(Array.from({ length: 8 }, () => existingInstance(service)));
     const { instances, written } = await process(service, false);
     await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
     expect(written).toEqual([]);
@@ -132,7 +139,7 @@ describe("the status message of a read", () => {
 
   test("shows an outage of a shared list", async () => {
     const service = await startService();
-    const saved = [await madeInstance(service), await madeInstance(service)];
+    const saved = [await existingInstance(service), await existingInstance(service)];
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "GET", kind: "status", status: 503, retryAfter: 9 });
     await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
@@ -170,7 +177,7 @@ describe("the status message of a read", () => {
 
 test("the status message of an update says that the change awaits confirmation", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   const { instances, written } = await process(service, false);
   service.emulator.ignoreUpdatesOf("flavor");
   await failureOf(instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })));

@@ -4,12 +4,16 @@ import type { Properties } from "../../../src/model/state";
 import { parseRecorded } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { unmarked } from "../progress/marked";
-import { changed, failureOf, madeInstance, type Saved } from "../service";
+import { changed, existingInstance, failureOf, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
 /** The resource after a refresh: the state has what somebody else has changed. */
-async function refreshed({ anew }: RacedService, saved: Saved, state = saved.state): Promise<Properties> {
-  const { instances } = await anew();
+async function refreshed(
+  { newProviders }: RacedService,
+  saved: Saved,
+  state = saved.state,
+): Promise<Properties> {
+  const { instances } = await newProviders();
   const { props } = await instances.read(saved.id, state);
   return { ...props };
 }
@@ -19,7 +23,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
 
   test("an update of unknown outcome is applied by one retry after a refresh", async () => {
     const service = await startRaced({ behaviour });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
     const state = await refreshed(service, saved);
     const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
@@ -29,7 +33,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
 
   test("a change that somebody reverts is not drift, even if a refresh has seen it", async () => {
     const service = await startRaced({ behaviour });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.large" });
     const state = await refreshed(service, saved);
     expect(state.flavor).not.toBe("m1.small");
@@ -40,7 +44,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
 
   test("drift that the service accepts to correct, but doesn't, is an error in each update", async () => {
     const service = await startRaced({ behaviour });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.large" });
     service.emulator.ignoreUpdatesOf("flavor");
     let state = await refreshed(service, saved);
@@ -53,7 +57,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
 
   test("a change that is ignored is an error after drift was removed as well", async () => {
     const service = await startRaced({ behaviour });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.large" });
     const { outs } = await service.updated(saved, {}, await refreshed(service, saved));
     service.emulator.ignoreUpdatesOf("flavor");
@@ -68,7 +72,7 @@ describe("an update to a value that somebody has already set, at a service that 
   async function adopted(more: Properties) {
     const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
     expect(await web.up({ network: "backend" })).toBeUndefined();
-    service.emulator.edit(web.there().id, { network: "default" });
+    service.emulator.edit(web.inState().id, { network: "default" });
     await web.refresh();
     return { web, said: await web.up({ ...news, ...more }) };
   }
@@ -78,7 +82,7 @@ describe("an update to a value that somebody has already set, at a service that 
     expect(said).toContain("Run `pulumi up` again");
     expect(await web.up(news)).toBeUndefined();
     await web.refresh();
-    expect(web.there().inputs).toMatchObject(news);
+    expect(web.inState().inputs).toMatchObject(news);
   });
 
   test("requires no other update if it changes nothing else", async () => {
@@ -88,7 +92,7 @@ describe("an update to a value that somebody has already set, at a service that 
 
 test("an update of unknown outcome is applied even if the service assigns a new revision to each update: capital letters", async () => {
   const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
   const state = await refreshed(service, saved);
   service.after("PUT", () => service.emulator.touch(saved.id));
@@ -98,7 +102,7 @@ test("an update of unknown outcome is applied even if the service assigns a new 
 
 test("a secret that a service normalizes, and that somebody changes, is redacted as long as the state has it", async () => {
   const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
-  const saved = await madeInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
+  const saved = await existingInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
   service.emulator.edit(saved.id, { network: "other" });
   const state = await refreshed(service, saved);
   expect(secretsOf(parseRecorded(unmarked(state))).strings).toEqual(
@@ -108,7 +112,7 @@ test("a secret that a service normalizes, and that somebody changes, is redacted
 
 test("a property that an update of unknown outcome has removed is not a conflict if the service omits it", async () => {
   const service = await startRaced({ behaviour: { absentValues: "omitted" } });
-  const saved = await madeInstance(service, { publicIp: "auto" });
+  const saved = await existingInstance(service, { publicIp: "auto" });
   const news = changed(saved, { publicIp: undefined, flavor: "m1.large" });
   await service.instances.update(saved.id, saved.state, news); // the state doesn't know of it
   const { outs } = await service.instances.update(saved.id, saved.state, news);
@@ -131,7 +135,7 @@ test.each([false, true])(
     if (isTwice) await web.refresh();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
     await web.refresh();
-    expect(web.there().state.publicIp).toBe("auto");
+    expect(web.inState().state.publicIp).toBe("auto");
   },
 );
 
@@ -146,7 +150,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
 
   async function drifted() {
     const service = await startRaced({ behaviour: { spelling: fingerprints } });
-    const saved = await madeInstance(service, { sshKeys: [ours] });
+    const saved = await existingInstance(service, { sshKeys: [ours] });
     service.emulator.edit(saved.id, { ssh_keys: [ours, theirs] });
     return { service, saved, state: await refreshed(service, saved) };
   }
@@ -174,7 +178,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
   test("may already have a key that the program adds, so the error says to check the service before a replacement", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
-    service.emulator.edit(web.there().id, { ssh_keys: [ours] });
+    service.emulator.edit(web.inState().id, { ssh_keys: [ours] });
     await web.refresh();
     expect(await web.up({ sshKeys: [ours] })).toContain("it may have normalized it");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
@@ -11,7 +11,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     ["a further property", { backup: "daily" }],
   ])("%s changed before", async (_what, edit) => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, edit);
     const theirs = service.fieldsOf(saved);
     const { outs } = await service.updated(saved, { flavor: "m1.large", labels: { team: "ops" } });
@@ -31,7 +31,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
   test("a property in ignoreChanges changed before, and is kept", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+    const saved = await existingInstance(service, { labels: { team: "web", tier: "a" } });
     const __ignoreChanges = ["flavor", "labels.tier"];
     service.emulator.edit(saved.id, { flavor: "autoscaled", labels: { team: "web", tier: "b" } });
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges });
@@ -56,7 +56,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     "a label changed between the read and the PUT (revision: %s, GET: %d)",
     async (revision, getObject) => {
       const service = await startRaced({ behaviour: { revision, getObject } });
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       service.after("GET", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
       await service.updated(saved, { flavor: "m1.large" });
       expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
@@ -65,7 +65,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
   test.each([1, 2, 3])("several times if it changes again (%d times)", async (times) => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const label = (n: number) => () => {
       const labels = { ...Object(service.fieldsOf(saved).labels), [`n${n}`]: "theirs" };
       service.emulator.edit(saved.id, { labels });
@@ -79,7 +79,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
   test("only a few times, and then the error says that nothing was overwritten", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const touch = (): void => {
       service.emulator.touch(saved.id);
       service.after("GET", touch);
@@ -95,7 +95,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
   test("only until its deadline", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { __timeouts: { update: "400ms" } });
+    const saved = await existingInstance(service, { __timeouts: { update: "400ms" } });
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
     const began = service.clock.now();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
@@ -105,7 +105,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
   test("but not if the service rejects the revision that it shows", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412]);
@@ -116,7 +116,7 @@ describe("an update is resent with the current revision if only unmanaged fields
 
 test("an object that no longer shows a revision is not updated, and the error names the setting", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.edit(saved.id, { status: "stopped" });
   service.emulator.behaviour.revision = "none";
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
@@ -131,7 +131,7 @@ describe("an instance that somebody deleted", () => {
     ["between look and PUT", "GET"],
   ])("%s causes an error that says so", async (_when, moment) => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const remove = (): void => service.emulator.remove(saved.id);
     if (moment === undefined) remove();
     else service.after(moment, remove);
@@ -142,7 +142,7 @@ describe("an instance that somebody deleted", () => {
 
   test("causes the same error after a 412", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.after("GET", () => service.emulator.edit(saved.id, { flavor: "m1.tiny" }));
     service.after("PUT", () => service.emulator.remove(saved.id));
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
@@ -8,7 +8,7 @@ const ARGS = { labels: { team: "web" } };
 describe("an applied update whose reply was lost and whose retry was rejected", () => {
   test.each(["header", "body", "both", "weak"] as const)("succeeds (revision: %s)", async (revision) => {
     const service = await startRaced({ behaviour: { revision } });
-    const saved = await madeInstance(service, ARGS);
+    const saved = await existingInstance(service, ARGS);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     const { outs } = await service.updated(saved, { flavor: "m1.large" });
     expect(service.puts()).toEqual([0, 412]);
@@ -23,7 +23,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("succeeds if the service normalizes another value", async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
-    const saved = await madeInstance(service, { publicIp: "auto" });
+    const saved = await existingInstance(service, { publicIp: "auto" });
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     const { outs } = await service.updated(saved, { flavor: "m1.large" });
     expect(outs).toMatchObject({ flavor: "m1.large", publicIp: "auto", __words: saved.state.__words });
@@ -31,7 +31,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test('succeeds if the service normalizes the new value: an address for "auto"', async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     const { outs } = await service.updated(saved, { publicIp: "auto" });
     expect(outs).toMatchObject({ publicIp: "auto", __words: { publicIp: outs.ipAddress } });
@@ -40,7 +40,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("is a conflict if a different value may be normalized or somebody else's", async () => {
     const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     service.after("PUT", () => {
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
@@ -53,7 +53,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("succeeds after a kill if the service shows all values in capital letters", async () => {
     const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     await service.updated(saved, { flavor: "m1.large" });
     const { outs } = await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of the first one
     expect(outs).toMatchObject({ flavor: "m1.large", __words: { flavor: "M1.LARGE" } });
@@ -62,7 +62,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("is a conflict if the service shows a value that nobody requested", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
     service.after("PUT", () => service.emulator.edit(saved.id, { flavor: "m1.tiny" }));
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
@@ -75,7 +75,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
     ["came before it was refused for certain", "look", undefined],
   ] as const)("is a conflict if a normalized value %s", async (_when, moment, fault) => {
     const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const edit = (): void => {
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
       service.emulator.touch(saved.id);
@@ -89,7 +89,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("is a conflict if the service shows another address", async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
-    const saved = await madeInstance(service, { publicIp: "auto" });
+    const saved = await existingInstance(service, { publicIp: "auto" });
     service.emulator.fail({ method: "PUT", kind: "reset" });
     service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
     const { message } = await failureOf(service.updated(saved, { publicIp: "203.0.113.50" }));
@@ -98,7 +98,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("is a conflict if the read doesn't show the new value", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
     service.after("PUT", () => service.emulator.touch(saved.id));
     service.emulator.behaviour.extraFields = { flavor: undefined };
@@ -114,7 +114,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
     ["address", { public_ip: "198.51.100.1" }, ["publicIp", "203.0.113.5", "198.51.100.1", "auto"]],
   ])("is a conflict if somebody has changed the new %s since", async (_what, edit, row) => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { ...ARGS, publicIp: "203.0.113.5" });
+    const saved = await existingInstance(service, { ...ARGS, publicIp: "203.0.113.5" });
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     service.after("PUT", () => service.emulator.edit(saved.id, edit));
     const news = { flavor: "m1.large", labels: { team: "ops" }, publicIp: "auto" };
@@ -125,7 +125,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("is a conflict that shows the change if somebody has changed another property since", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     service.after("PUT", () => service.emulator.edit(saved.id, { network: "backend" }));
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
@@ -138,7 +138,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 
   test("succeeds if only a list that lags behind shows it", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     const now = service.emulator.instances.get(saved.id);
     service.after("PUT", () => {
@@ -159,7 +159,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
 describe("a desired value that somebody else has already set", () => {
   test("is not a conflict, and no request is sent", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service, ARGS);
+    const saved = await existingInstance(service, ARGS);
     service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", owner: "x" } });
     const { outs } = await service.updated(saved, { flavor: "m1.large", labels: { team: "ops" } });
     expect(service.puts()).toEqual([]);
@@ -169,7 +169,7 @@ describe("a desired value that somebody else has already set", () => {
 
   test("doesn't prevent the update of other properties", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+    const saved = await existingInstance(service, { labels: { team: "web", tier: "a" } });
     service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", tier: "a" } });
     const labels = { team: "ops", tier: "b" };
     const { outs } = await service.updated(saved, { flavor: "m1.large", labels });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { LoggedRequest } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import { HostError } from "../../../src/provider/host";
-import { changed, madeInstance, startService } from "../service";
+import { changed, existingInstance, startService } from "../service";
 import { type ForeignEdit, MOMENTS, NEXT, Others, OURS } from "./others";
 
 /** How many races are run; 1,000 take about a minute. */
@@ -47,9 +47,9 @@ test(`in ${RACES} races nobody's change is overwritten, hidden or lost, and all 
     fc.asyncProperty(race, async ({ changes, edits, fault, forgetsRevision, ...behaviour }) => {
       listener = () => {};
       // What a process has learnt of one service must not reach into the next race.
-      const service = { ...shared, ...(await shared.anew()) };
+      const service = { ...shared, ...(await shared.newProviders()) };
       Object.assign(emulator.behaviour, { ...behaviour, operationMs: 10 });
-      const saved = await madeInstance(service, { ...OURS, project, __key: randomUUID() });
+      const saved = await existingInstance(service, { ...OURS, project, __key: randomUUID() });
       const state = { ...saved.state, ...(forgetsRevision && { revision: undefined }) };
       const wanted = { ...OURS, ...Object.fromEntries(changes.map((name) => [name, NEXT[name]])) };
       const theirs = new Others(service, saved, wanted);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
@@ -10,7 +10,7 @@ const THEIR_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBB bob@example.org";
 
 test("a conflict shows the state, the service and the program side by side, in aligned columns", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+  const saved = await existingInstance(service, { labels: { team: "web", tier: "a" } });
   const theirs = { network: "backend", labels: { team: "web", owner: "ops" } };
   service.after("GET", () => service.emulator.edit(saved.id, theirs));
   const { message } = await failureOf(
@@ -43,7 +43,7 @@ describe("somebody's change of a managed property is not overwritten, even if th
   ])("%s", async (_field, edit, row) => {
     const service = await startRaced();
     const labels = { team: "web", "a/b~c": "1" };
-    const saved = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY], labels });
+    const saved = await existingInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY], labels });
     service.emulator.edit(saved.id, edit);
     const now = service.fieldsOf(saved);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
@@ -59,7 +59,7 @@ describe("somebody's change of a managed property is not overwritten, even if th
 
 test("a property that the program sets for the first time doesn't overwrite somebody's value", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.edit(saved.id, { labels: { owner: "ops" }, public_ip: "203.0.113.77" });
   const news = { labels: { owner: "dev" }, publicIp: "auto" };
   const { message } = await failureOf(service.updated(saved, news));
@@ -73,7 +73,7 @@ test("a property that the program sets for the first time doesn't overwrite some
 
 test("a property that the program removes is kept if somebody has changed it since", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { sshKeys: [SSH_KEY], labels: { team: "web" } });
+  const saved = await existingInstance(service, { sshKeys: [SSH_KEY], labels: { team: "web" } });
   service.emulator.edit(saved.id, { ssh_keys: [THEIR_KEY], labels: { team: "theirs" } });
   const { message } = await failureOf(service.updated(saved, { sshKeys: undefined, labels: undefined }));
   expect(rowsOf(message)).toEqual([
@@ -85,7 +85,7 @@ test("a property that the program removes is kept if somebody has changed it sin
 
 test("a normalized value is shown in both forms", async () => {
   const service = await startRaced({ behaviour: { ipField: "public_ip" } });
-  const saved = await madeInstance(service, { publicIp: "auto" });
+  const saved = await existingInstance(service, { publicIp: "auto" });
   service.emulator.edit(saved.id, { public_ip: "203.0.113.77" });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
   expect(rowsOf(message)).toContainEqual([
@@ -119,7 +119,7 @@ test.each<[string, Properties, Properties, string]>([
   async (_what, edit, options, does) => {
     const { service, web } = await oneInstance();
     expect(await web.up(options)).toBeUndefined();
-    service.emulator.edit(web.there().id, edit);
+    service.emulator.edit(web.inState().id, edit);
     expect(await web.up({ ...options, flavor: "m1.large" })).toContain(`the next \`pulumi up\` ${does}`);
   },
 );
@@ -129,7 +129,7 @@ describe("if the service doesn't show a managed property", () => {
   const labels = { team: "web" };
   const start = async (more: Properties) => {
     const service = await startRaced({ behaviour: sparse });
-    return { service, saved: await madeInstance(service, more) };
+    return { service, saved: await existingInstance(service, more) };
   };
 
   test("at the state's revision, the update is sent, and the property is kept", async () => {
@@ -171,7 +171,7 @@ describe("if the service doesn't show a managed property", () => {
     async (_what, edit, change) => {
       const { service, web } = await oneInstance({ behaviour: { unshown: ["ssh_keys"] } });
       expect(await web.up({ sshKeys: [SSH_KEY] })).toBeUndefined();
-      const { id } = web.there();
+      const { id } = web.inState();
       service.emulator.edit(id, { ssh_keys: [THEIR_KEY], ...edit });
       expect(await web.up({ sshKeys: [SSH_KEY], ...change })).toBeUndefined();
       const said = await web.up({ sshKeys: [SSH_KEY], ...change, network: "backend" });
@@ -193,7 +193,7 @@ describe("if the service doesn't show a managed property", () => {
 
 test("an update after a refresh resolves the conflict", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { labels: { team: "web" } });
+  const saved = await existingInstance(service, { labels: { team: "web" } });
   service.emulator.edit(saved.id, { network: "theirs", labels: { team: "theirs", owner: "ops" } });
   await failureOf(service.updated(saved, { flavor: "m1.large" }));
   const { props } = await service.instances.read(saved.id, saved.state);
@@ -207,7 +207,7 @@ describe("the table shows no secrets:", () => {
   test("a secret argument is shown as secret, and secret labels don't even show their keys", async () => {
     const service = await startRaced();
     const hush = { flavor: "hush-old", labels: { "hush-key": "hush-1" }, __secrets: ["flavor", "labels"] };
-    const saved = await madeInstance(service, hush);
+    const saved = await existingInstance(service, hush);
     service.emulator.edit(saved.id, { flavor: "hush-theirs", labels: { "hush-key": "hush-2" } });
     const { message } = await failureOf(service.updated(saved, { flavor: "hush-new", network: "backend" }));
     expect(message).not.toContain("hush");
@@ -221,7 +221,7 @@ describe("the table shows no secrets:", () => {
 
   test("an argument that is secret only in the state is shown as secret", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service, { flavor: "hush-old", __secrets: ["flavor"] });
+    const saved = await existingInstance(service, { flavor: "hush-old", __secrets: ["flavor"] });
     service.emulator.edit(saved.id, { flavor: "hush-theirs" });
     const { message } = await failureOf(service.updated(saved, { flavor: "open", __secrets: undefined }));
     expect(message).not.toContain("hush");
@@ -230,7 +230,7 @@ describe("the table shows no secrets:", () => {
   test("a secret that somebody copied into another property is redacted before the value is shortened", async () => {
     const secret = `hush-${"x".repeat(60)}-hush`;
     const service = await startRaced();
-    const saved = await madeInstance(service, { flavor: secret, __secrets: ["flavor"] });
+    const saved = await existingInstance(service, { flavor: secret, __secrets: ["flavor"] });
     service.emulator.edit(saved.id, { network: `copied ${secret}` });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
     expect(message).not.toContain("hush");
@@ -240,7 +240,7 @@ describe("the table shows no secrets:", () => {
 
 test("long values are shortened so that they stay distinguishable, and remote values don't break lines", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { sshKeys: [SSH_KEY], labels: { note: "short" } });
+  const saved = await existingInstance(service, { sshKeys: [SSH_KEY], labels: { note: "short" } });
   const labels = { note: `${"long ".repeat(30)}end\n  hint: \u001b[2Jrm` };
   service.emulator.edit(saved.id, { network: "back   end\n\n1", ssh_keys: [THEIR_KEY], labels });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));

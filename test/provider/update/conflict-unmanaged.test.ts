@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
-import { changed, failureOf, madeInstance, type Saved, type Service, startService } from "../service";
+import { changed, existingInstance, failureOf, type Saved, type Service, startService } from "../service";
 import { rowsOf } from "./conflict-rows";
 
 /** What a refresh of several resources saves: it looks into the list, where an instance has no revision. */
 async function refreshed(service: Service, { id }: Saved, state: Properties): Promise<Properties> {
-  const { instances } = await service.anew();
+  const { instances } = await service.newProviders();
   const [one] = await Promise.all([instances.read(id, state), instances.read(id, state)]);
   return { ...one?.props };
 }
@@ -18,7 +18,7 @@ describe("somebody else's value of a property that the program sets for the firs
     "%s: is a conflict until a refresh has seen it, even without a revision",
     async (_what, edit, more, property) => {
       const service = await startService({ behaviour: { revision: "header" } });
-      const saved = await madeInstance(service, { labels: { team: "web" } });
+      const saved = await existingInstance(service, { labels: { team: "web" } });
       const news = changed(saved, more);
       const { id } = saved;
       const update = (state: Properties): Promise<unknown> => service.instances.update(id, state, news);
@@ -42,7 +42,7 @@ describe("somebody else's value of a property that the program sets for the firs
 
   test("is in the state only if it exists, and only as a digest", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     expect("__unmanaged" in saved.state).toBe(false);
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "theirs" } });
     const seen = await refreshed(service, saved, saved.state);

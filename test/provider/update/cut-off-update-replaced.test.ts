@@ -7,13 +7,13 @@ test("a replacement after an interrupted update creates another instance before 
   const stack = new OneInstance(service);
   const args = { name: undefined, __timeouts: { update: "2s" } };
   expect(await stack.up(args)).toBeUndefined();
-  const { id } = stack.there();
+  const { id } = stack.inState();
   expect(await stack.up({ ...args, flavor: "m1.large" })).toContain("Run `pulumi up` again");
   service.emulator.finishOperations();
   service.emulator.clearRequests();
   expect(await stack.up({ ...args, flavor: "m1.large", image: "alpine-3" })).toBeUndefined();
   const writes = service.emulator.requests.filter(({ method }) => method !== "GET");
   expect(writes.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
-  expect(stack.there().id).not.toBe(id);
-  expect([...service.emulator.instances.keys()]).toEqual([stack.there().id]);
+  expect(stack.inState().id).not.toBe(id);
+  expect([...service.emulator.instances.keys()]).toEqual([stack.inState().id]);
 });

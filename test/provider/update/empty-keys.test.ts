@@ -9,7 +9,7 @@ async function made(sshKeys: unknown, behaviour: ServiceOptions["behaviour"] = {
   const { service, web } = await oneInstance({ behaviour });
   const { emulator } = service;
   expect(await web.up({ sshKeys })).toBeUndefined();
-  const { id } = web.there();
+  const { id } = web.inState();
   const puts = () => emulator.requests.filter(({ method }) => method === "PUT").length;
   const keysThere = () => emulator.instances.get(id)?.fields.ssh_keys ?? [];
   return { emulator, web, id, puts, keysThere };

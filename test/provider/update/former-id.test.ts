@@ -52,7 +52,7 @@ describe("an instance with a new id, whose former id belongs to another instance
   test("is found by a refresh", async () => {
     const { service, web } = await timedOut();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: "front", inputs: { name: "front" } });
+    expect(web.inState()).toMatchObject({ id: "front", inputs: { name: "front" } });
     expect(await web.up({ ...SHORT, name: "front" })).toBeUndefined();
     expect(ids(service)).toEqual(["front", "web"]);
   });
@@ -109,5 +109,5 @@ test("an id that the operation of a rename names, and that the service doesn't s
   };
   emulator.fail({ kind: "reset", method: "GET", when: rename, times: Number.POSITIVE_INFINITY });
   expect(await web.up({ name: "front" })).toBeUndefined();
-  expect(web.there()).toMatchObject({ id: "web", state: { name: "front" } });
+  expect(web.inState()).toMatchObject({ id: "web", state: { name: "front" } });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { startRaced } from "./raced-service";
 
 const __ignoreChanges = ["publicIp", "sshKeys"];
 
 async function removed(absentValues: "null" | "omitted") {
   const service = await startRaced({ behaviour: { absentValues } });
-  const saved = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
+  const saved = await existingInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
   service.emulator.edit(saved.id, { public_ip: undefined, ssh_keys: [] });
   return { service, saved };
 }
@@ -45,7 +45,7 @@ describe("a property in ignoreChanges that the service accepts without showing i
     "is kept if another property changes, even after a refresh: %s, %s, %s",
     async (...paths) => {
       const service = await startRaced({ behaviour: { spelling } });
-      const saved = await madeInstance(service, ignored);
+      const saved = await existingInstance(service, ignored);
       service.emulator.edit(saved.id, { status: "stopped" });
       const { inputs, props } = await service.instances.read(saved.id, saved.state);
       const news = { ...inputs, flavor: "m1.large" };
@@ -66,7 +66,7 @@ describe("a property in ignoreChanges that the service accepts without showing i
 
 test("an ignored address that only its own field shows is kept if somebody has changed it", async () => {
   const service = await startRaced({ behaviour: { unshown: ["public_ip"] } });
-  const saved = await madeInstance(service, { publicIp: "203.0.113.77" });
+  const saved = await existingInstance(service, { publicIp: "203.0.113.77" });
   service.emulator.edit(saved.id, { public_ip: "203.0.113.88" });
   await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges });
   await service.updated(saved, { flavor: "m1.large" });
@@ -75,7 +75,7 @@ test("an ignored address that only its own field shows is kept if somebody has c
 
 test("an update of an instance with keys that others set, shown as fingerprints, sends nothing", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.edit(saved.id, { ssh_keys: [SSH_KEY] });
   service.emulator.behaviour.spelling = (now) => ({ ...now, ssh_keys: ["SHA256:abc"] });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
-import { madeInstance } from "../service";
+import { existingInstance } from "../service";
 import { startRaced } from "./raced-service";
 
 const inSmallLetters = (labels: unknown): Properties =>
@@ -11,7 +11,7 @@ test("labels whose keys the service shows in lower case are changed and removed"
   const service = await startRaced({
     behaviour: { spelling: (now) => ({ ...now, labels: inSmallLetters(now.labels) }) },
   });
-  const saved = await madeInstance(service, { labels: { Team: "web" } });
+  const saved = await existingInstance(service, { labels: { Team: "web" } });
   const { outs } = await service.updated(saved, { labels: { Team: "api" } });
   expect(outs).toMatchObject({ labels: { Team: "api" } });
   expect("__words" in outs).toBe(false);
@@ -22,7 +22,7 @@ test("labels whose keys the service shows in lower case are changed and removed"
 
 test("labels in lower case that an older version didn't recognize are not a conflict", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { labels: { Team: "web" } });
+  const saved = await existingInstance(service, { labels: { Team: "web" } });
   service.emulator.edit(saved.id, { labels: { team: "web" } });
   const state = { ...saved.state, __words: { labels: {} }, __keepsCase: undefined };
   await service.updated(saved, { labels: { Team: "api" } }, state);
@@ -53,7 +53,7 @@ describe("a label key that only changes its case", () => {
         service.emulator.clearRequests();
         expect(await web.up({ labels })).toBeUndefined();
         expect(service.emulator.requests).toEqual([]);
-        expect(service.emulator.instances.get(web.there().id)?.fields.labels).toEqual(labels);
+        expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual(labels);
       },
     );
   });
@@ -68,7 +68,7 @@ describe("a label key that only changes its case", () => {
   test("is a conflict if somebody else has changed its value", async () => {
     const { service, web } = await oneInstance();
     await web.up({ labels: { tier: "a" } });
-    service.emulator.edit(web.there().id, { labels: { tier: "theirs" } });
+    service.emulator.edit(web.inState().id, { labels: { tier: "theirs" } });
     expect(await web.up({ labels: { Tier: "a" } })).toContain("somebody else changed labels.tier");
   });
 });
@@ -89,11 +89,11 @@ describe("somebody else's label whose key differs from the program's only in cas
     async (when) => {
       const { service, web } = await oneInstance();
       await web.up({ labels });
-      const { id } = web.there();
+      const { id } = web.inState();
       service.emulator.edit(id, theirs);
       if (when === "after a refresh") {
         await web.refresh();
-        expect(web.there().inputs.labels).toEqual({});
+        expect(web.inState().inputs.labels).toEqual({});
         expect(await web.up({ labels })).toBeUndefined();
         expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
       } else {
@@ -114,5 +114,5 @@ test("an import at a service that shows keys in lower case requires no update", 
   service.emulator.behaviour.spelling = (now) => ({ ...now, labels: inSmallLetters(now.labels) });
   expect(await web.up({ labels: { Owner: "us" }, __import: id })).toBeUndefined();
   await web.refresh();
-  expect(web.there().inputs).toMatchObject({ labels: { Owner: "us" } });
+  expect(web.inState().inputs).toMatchObject({ labels: { Owner: "us" } });
 });

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
-import { failureOf, madeInstance, type Saved } from "../service";
+import { existingInstance, failureOf, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
-async function refreshed({ anew }: RacedService, saved: Saved, state: Properties): Promise<Properties> {
-  const { props } = await (await anew()).instances.read(saved.id, state);
+async function refreshed(
+  { newProviders }: RacedService,
+  saved: Saved,
+  state: Properties,
+): Promise<Properties> {
+  const { props } = await (await newProviders()).instances.read(saved.id, state);
   return { ...props };
 }
 
@@ -17,7 +21,7 @@ const slugs = (now: Readonly<Record<string, unknown>>): object => ({
 test("label drift can be corrected at a service that shows other labels in lower case", async () => {
   const service = await startRaced({ behaviour: { normalize: ["lower-case"] } });
   const labels = { team: "Web", size: "3" };
-  const saved = await madeInstance(service, { labels });
+  const saved = await existingInstance(service, { labels });
   service.emulator.edit(saved.id, { labels: { team: "Web", size: "4" } });
   const state = await refreshed(service, saved, saved.state);
   expect(state.labels).toEqual({ team: "Web", size: "4" });
@@ -28,7 +32,7 @@ test("label drift can be corrected at a service that shows other labels in lower
 describe("changing the program from a flavor's id to its name", () => {
   async function withId() {
     const service = await startRaced({ behaviour: { normalize: ["ids"] } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const id = Object(saved.state.__words).flavor;
     const { outs } = await service.updated(saved, { flavor: id }, saved.state);
     return { service, saved, id, outs };
@@ -59,7 +63,7 @@ describe("changing the program from a flavor's id to its name", () => {
 describe("labels that are set for the first time, and that the service shows as slugs,", () => {
   async function set() {
     const service = await startRaced({ behaviour: { spelling: slugs, putReply: 202 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const labels = { team: "web shop" };
     const { outs } = await service.updated(saved, { labels });
     const state = await refreshed(service, saved, outs);
@@ -84,7 +88,7 @@ describe("labels that are set for the first time, and that the service shows as 
 test("an address proves that it was assigned if the service never shows the mode", async () => {
   const spelling = (now: object) => ({ ...now, public_ip: null });
   const service = await startRaced({ behaviour: { spelling } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   const { outs } = await service.updated(saved, { publicIp: "auto" });
   expect(outs).toMatchObject({ publicIp: "auto", ipAddress: "203.0.113.1" });
   expect(await refreshed(service, saved, outs)).toMatchObject({ publicIp: "auto" });
@@ -97,7 +101,7 @@ test("an address that appears after the mode is not a conflict", async () => {
     public_ip: late.is ? "auto" : now.ip_address,
   });
   const service = await startRaced({ behaviour: { spelling } });
-  const saved = await madeInstance(service, { publicIp: "auto" });
+  const saved = await existingInstance(service, { publicIp: "auto" });
   late.is = false;
   service.emulator.touch(saved.id);
   const { outs } = await service.updated(saved, { publicIp: "auto", flavor: "m1.large" });

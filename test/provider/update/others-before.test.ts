@@ -12,7 +12,7 @@ async function unanswered(theirs: Properties, asked: Properties, { isMade = fals
   const { service, web } = await oneInstance();
   const { emulator } = service;
   await web.up(SHORT);
-  emulator.edit(web.there().id, theirs);
+  emulator.edit(web.inState().id, theirs);
   await web.refresh();
   const fail = async (news: Properties, kind: "lost-reply" | "status") => {
     const puts = () => emulator.requests.filter(({ method }) => method === "PUT").length;
@@ -42,7 +42,7 @@ describe("a label that somebody else had set before an update whose outcome is u
 
   test("is kept if somebody also adds another one", async () => {
     const { service, web } = await unanswered(team, both);
-    service.emulator.edit(web.there().id, { labels: { team: "a", cost: "9" } });
+    service.emulator.edit(web.inState().id, { labels: { team: "a", cost: "9" } });
     expect(await web.up(SHORT)).toBeUndefined();
     expect(there(service).labels).toEqual({ team: "a", cost: "9" });
   });
@@ -58,7 +58,7 @@ describe("a label that somebody else had set before an update whose outcome is u
   test("belongs to the program if the program still declares it", async () => {
     const { service, web } = await unanswered(team, both, { isMade: true });
     expect(await web.up({ ...SHORT, ...both })).toBeUndefined();
-    expect(web.there().state).toMatchObject(both);
+    expect(web.inState().state).toMatchObject(both);
     expect(await web.up(SHORT)).toBeUndefined();
     expect(there(service).labels).toEqual({});
   });

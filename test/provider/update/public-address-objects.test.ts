@@ -30,7 +30,7 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
     async (__ignoreChanges) => {
       const { service, web } = await started();
       expect(await web.up()).toBeUndefined();
-      const { id } = web.there();
+      const { id } = web.inState();
       service.emulator.edit(id, { public_ip: PINNED });
       await web.refresh();
       expect(await web.up({ flavor: "m1.large", __ignoreChanges })).toBeUndefined();
@@ -43,7 +43,7 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
     async (behaviour) => {
       const { service, web } = await started(behaviour);
       expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-      const { id } = web.there();
+      const { id } = web.inState();
       service.emulator.edit(id, { public_ip: PINNED });
       const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
       expect(said).toContain("somebody else changed publicIp");
@@ -52,7 +52,7 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
         flavor: "m1.small",
       });
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBe(PINNED);
+      expect(web.inState().inputs.publicIp).toBe(PINNED);
       expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toBeUndefined();
       expect(service.emulator.instances.get(id)?.fields).toMatchObject({
         public_ip: "auto",
@@ -64,24 +64,24 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
   test('is the output ipAddress, and can be pinned, become "auto" again, and be removed', async () => {
     const { service, web } = await started();
     expect(await web.up({ publicIp: PINNED })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ publicIp: PINNED, ipAddress: PINNED });
+    expect(web.inState().state).toMatchObject({ publicIp: PINNED, ipAddress: PINNED });
     for (const publicIp of ["auto", "203.0.113.78", undefined]) {
       expect(await web.up({ publicIp })).toBeUndefined();
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBe(publicIp);
+      expect(web.inState().inputs.publicIp).toBe(publicIp);
       service.emulator.clearRequests();
       expect(await web.up({ publicIp })).toBeUndefined();
       expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
-      expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe(publicIp);
+      expect(service.emulator.instances.get(web.inState().id)?.fields.public_ip).toBe(publicIp);
     }
   });
 
   test("is drift if it differs from the program's", async () => {
     const { service, web } = await started();
     expect(await web.up({ publicIp: PINNED })).toBeUndefined();
-    service.emulator.edit(web.there().id, { public_ip: "198.51.100.9" });
+    service.emulator.edit(web.inState().id, { public_ip: "198.51.100.9" });
     await web.refresh();
-    expect(web.there().inputs.publicIp).toBe("198.51.100.9");
+    expect(web.inState().inputs.publicIp).toBe("198.51.100.9");
   });
 });
 
@@ -92,7 +92,7 @@ test('a pinned address in place of "auto" is not overwritten if the service show
   });
   const { service, web } = await oneInstance({ behaviour: { spelling } });
   expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-  service.emulator.edit(web.there().id, { public_ip: PINNED });
+  service.emulator.edit(web.inState().id, { public_ip: PINNED });
   expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toContain("somebody else changed publicIp");
-  expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe(PINNED);
+  expect(service.emulator.instances.get(web.inState().id)?.fields.public_ip).toBe(PINNED);
 });

@@ -19,7 +19,7 @@ describe("removing publicIp at a service that shows null for the mode of each in
 
   test("removes the address although somebody else has changed the instance", async () => {
     const { service, web } = await withAddress();
-    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    service.emulator.edit(web.inState().id, { labels: { theirs: "x" } });
     expect(await web.up(timeouts)).toBeUndefined();
     expect(modesOf(service)).toEqual([undefined]);
   });
@@ -49,7 +49,7 @@ describe("a pinned address at a service that shows null for the mode of each ins
     async function removed(args: Fields = {}) {
       const { service, web } = await oneInstance({ behaviour: { publicIpShows: "null", ...more } });
       expect(await web.up({ publicIp: ADDRESS, ...args })).toBeUndefined();
-      service.emulator.edit(web.there().id, { public_ip: undefined });
+      service.emulator.edit(web.inState().id, { public_ip: undefined });
       return { service, web };
     }
 
@@ -59,7 +59,7 @@ describe("a pinned address at a service that shows null for the mode of each ins
       expect(said).toContain("somebody else changed publicIp");
       expect(modesOf(service)).toEqual([undefined]);
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBeUndefined();
+      expect(web.inState().inputs.publicIp).toBeUndefined();
       expect(await web.up({ publicIp: ADDRESS, flavor: "m1.large" })).toBeUndefined();
       expect(modesOf(service)).toEqual([ADDRESS]);
     });
@@ -87,7 +87,7 @@ describe("a pinned address at a service that shows null for the mode of each ins
         expect(await web.up({ publicIp, flavor: "m1.large" })).toBeUndefined();
         expect(modesOf(service)).toEqual([publicIp]);
         await web.refresh();
-        expect(web.there().inputs.publicIp).toBe(publicIp);
+        expect(web.inState().inputs.publicIp).toBe(publicIp);
       },
     );
   });
@@ -107,13 +107,13 @@ describe('publicIp "auto" at a service that shows null beside the address', () =
     expect(modesOf(service)).toEqual(["auto"]);
     await web.refresh();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ publicIp: "auto", ipAddress: expect.any(String) });
+    expect(web.inState().state).toMatchObject({ publicIp: "auto", ipAddress: expect.any(String) });
   });
 
   test("adopts an address that somebody else has assigned", async () => {
     const { service, web } = await oneInstance({ behaviour });
     expect(await web.up()).toBeUndefined();
-    service.emulator.edit(web.there().id, { public_ip: "auto" });
+    service.emulator.edit(web.inState().id, { public_ip: "auto" });
     await web.refresh();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
     expect(modesOf(service)).toEqual(["auto"]);
@@ -128,7 +128,7 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     service.emulator.clearRequests();
     expect(await web.up(args)).toBeUndefined();
     expect(service.emulator.requests.map(({ method }) => method)).not.toContain("PUT");
-    expect(web.there().state).toMatchObject(args);
+    expect(web.inState().state).toMatchObject(args);
     expect(modesOf(service)).toEqual(["auto"]);
   };
 
@@ -148,7 +148,7 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
       async (others) => {
         const { service, web } = await oneInstance({ behaviour });
         expect(await web.up()).toBeUndefined();
-        service.emulator.edit(web.there().id, { public_ip: "auto" });
+        service.emulator.edit(web.inState().id, { public_ip: "auto" });
         await web.refresh();
         expect(await web.up({ publicIp: "auto", ...others })).toBeUndefined();
         await converges(web, service, { publicIp: "auto", ...others });
@@ -158,9 +158,9 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     test("can be set again after somebody else has pinned another address", async () => {
       const { service, web } = await oneInstance({ behaviour });
       expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-      service.emulator.edit(web.there().id, { public_ip: "203.0.113.50" });
+      service.emulator.edit(web.inState().id, { public_ip: "203.0.113.50" });
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBe("203.0.113.50");
+      expect(web.inState().inputs.publicIp).toBe("203.0.113.50");
       const args = { publicIp: "auto", flavor: "m1.large" };
       expect(await web.up(args)).toBeUndefined();
       await converges(web, service, args);
@@ -200,7 +200,7 @@ describe('publicIp "auto" in place of a pinned address at a service that ignores
     async (behaviour) => {
       const { service, web } = await oneInstance({ behaviour });
       expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-      service.emulator.edit(web.there().id, { public_ip: "203.0.113.50" });
+      service.emulator.edit(web.inState().id, { public_ip: "203.0.113.50" });
       await web.refresh();
       service.emulator.ignoreUpdatesOf("public_ip");
       for (const _ of ["first", "again"])
@@ -247,7 +247,7 @@ describe('publicIp "none" at a service that shows null for an instance without a
     expect(await web.up(first)).toBeUndefined();
     expect(await web.up({ publicIp: "none" })).toBeUndefined();
     await web.refresh();
-    expect(web.there().inputs.publicIp).toBe("none");
+    expect(web.inState().inputs.publicIp).toBe("none");
     expect(await web.up()).toBeUndefined();
     expect(modesOf(service)).toEqual([undefined]);
   });
@@ -266,7 +266,7 @@ describe('the address that "auto" became', () => {
   async function withAddress() {
     const { service, web } = await oneInstance();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-    return { service, web, publicIp: String(web.there().state.ipAddress) };
+    return { service, web, publicIp: String(web.inState().state.ipAddress) };
   }
 
   test('can be pinned with one update if the service keeps showing "auto"', async () => {
@@ -280,7 +280,7 @@ describe('the address that "auto" became', () => {
 
   test("is pinned by an update although somebody else has changed the instance", async () => {
     const { service, web, publicIp } = await withAddress();
-    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    service.emulator.edit(web.inState().id, { labels: { theirs: "x" } });
     service.emulator.clearRequests();
     expect(await web.up({ publicIp })).toBeUndefined();
     expect(service.emulator.requests.map(({ method }) => method)).toContain("PUT");
@@ -295,21 +295,21 @@ describe('the address that "auto" became', () => {
 
     test("is a conflict, and drift for a refresh, if somebody has another one assigned in its place", async () => {
       const { service, web, publicIp } = await pinned();
-      const { id } = web.there();
+      const { id } = web.inState();
       for (const public_ip of [undefined, "auto"]) service.emulator.edit(id, { public_ip });
       expect(await web.up({ publicIp, flavor: "large" })).toContain("somebody else changed publicIp");
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBe(service.emulator.instances.get(id)?.address);
+      expect(web.inState().inputs.publicIp).toBe(service.emulator.instances.get(id)?.address);
     });
 
     test('can be "auto" again with one update, although somebody else has changed the instance', async () => {
       const { service, web } = await pinned();
-      service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+      service.emulator.edit(web.inState().id, { labels: { theirs: "x" } });
       service.emulator.clearRequests();
       expect(await web.up({ publicIp: "auto" })).toBeUndefined();
       expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);
       await web.refresh();
-      expect(web.there().inputs.publicIp).toBe("auto");
+      expect(web.inState().inputs.publicIp).toBe("auto");
     });
   });
 
@@ -334,15 +334,15 @@ test.each([
     const { service, web } = await oneInstance({ behaviour });
     const ignored = { publicIp: "auto", __ignoreChanges: ["publicIp"] };
     await web.up(ignored);
-    const { id } = web.there();
+    const { id } = web.inState();
     service.emulator.edit(id, { public_ip: PINNED });
     for (const a of ["1", "2"]) {
       expect(await web.up({ ...ignored, labels: { a } })).toBeUndefined();
-      expect(web.there().state.ipAddress).toBe(service.emulator.instances.get(id)?.address);
+      expect(web.inState().state.ipAddress).toBe(service.emulator.instances.get(id)?.address);
     }
     if (isRefreshed) {
       await web.refresh();
-      expect(web.there().state.publicIp).toBe(PINNED); // so the preview shows that `up` changes it
+      expect(web.inState().state.publicIp).toBe(PINNED); // so the preview shows that `up` changes it
       return;
     }
     expect(await web.up({ publicIp: "auto", labels: { a: "3" } })).toContain(
@@ -359,7 +359,7 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
       const { service, web } = await oneInstance({ behaviour });
       const args = { publicIp: "none", __ignoreChanges: ignored };
       await web.up(args);
-      service.emulator.edit(web.there().id, { public_ip: "auto" });
+      service.emulator.edit(web.inState().id, { public_ip: "auto" });
       return { service, web, args };
     };
 
@@ -372,7 +372,7 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
     test("is drift, which `up` corrects", async () => {
       const { service, web, args } = await given();
       await web.refresh();
-      expect(web.there().state.publicIp).not.toBe("none");
+      expect(web.inState().state.publicIp).not.toBe("none");
       expect(await web.up(args)).toBeUndefined();
       expect(modesOf(service)).not.toEqual(["auto"]);
     });

@@ -14,7 +14,7 @@ function editedAfterPut({ emulator }: Service, web: OneInstance, edit: Propertie
     const puts = emulator.requests.filter(({ method }) => method === "PUT").length;
     if (!isDone && puts > count) {
       isDone = true;
-      emulator.edit(web.there().id, edit);
+      emulator.edit(web.inState().id, edit);
     }
     return false;
   };
@@ -36,10 +36,10 @@ describe("an argument that the service has shown, and that somebody removes,", (
     const news = { ...EVERYTHING, flavor: "m1.large" };
     await web.up(news);
     await web.refresh();
-    expect(web.there().inputs[name]).toEqual(left);
+    expect(web.inState().inputs[name]).toEqual(left);
     expect(await web.up(news)).toBeUndefined();
     await web.refresh();
-    expect(web.there().inputs).toMatchObject(news);
+    expect(web.inState().inputs).toMatchObject(news);
     await web.expectOne();
   });
 
@@ -47,13 +47,13 @@ describe("an argument that the service has shown, and that somebody removes,", (
     const { service, web } = await oneInstance();
     await web.up(EVERYTHING);
     await web.refresh();
-    service.emulator.edit(web.there().id, { public_ip: undefined });
+    service.emulator.edit(web.inState().id, { public_ip: undefined });
     await web.up({ ...EVERYTHING, __secrets: ["flavor"] });
     await web.refresh();
-    expect(web.there().inputs).not.toHaveProperty("publicIp");
+    expect(web.inState().inputs).not.toHaveProperty("publicIp");
     expect(await web.up(EVERYTHING)).toBeUndefined();
     await web.refresh();
-    expect(web.there().inputs).toMatchObject(EVERYTHING);
+    expect(web.inState().inputs).toMatchObject(EVERYTHING);
   });
 });
 
@@ -64,10 +64,10 @@ test("an address that an update has removed and the service then omits is not dr
   service.emulator.behaviour.spelling = (now) =>
     now.public_ip === "none" ? { ...now, public_ip: undefined } : now;
   expect(await web.up({ publicIp: "none" })).toBeUndefined();
-  const { revision } = web.there().state;
-  expect(revision).toBe(service.emulator.instances.get(web.there().id)?.revision);
+  const { revision } = web.inState().state;
+  expect(revision).toBe(service.emulator.instances.get(web.inState().id)?.revision);
   await web.refresh();
-  expect(web.there()).toMatchObject({ inputs: { publicIp: "none" }, state: { revision } });
+  expect(web.inState()).toMatchObject({ inputs: { publicIp: "none" }, state: { revision } });
 });
 
 describe('a service that shows an instance without an address as one with the address "none"', () => {
@@ -79,17 +79,17 @@ describe('a service that shows an instance without an address as one with the ad
   }
 
   async function expectNone(web: OneInstance): Promise<void> {
-    expect(web.there().state).not.toHaveProperty("publicIp");
+    expect(web.inState().state).not.toHaveProperty("publicIp");
     await web.refresh();
-    expect(web.there().inputs).not.toHaveProperty("publicIp");
+    expect(web.inState().inputs).not.toHaveProperty("publicIp");
     await web.expectOne();
   }
 
   test("has removed it once the program no longer asks for the address that somebody has removed", async () => {
     const { service, web } = await withAddress();
-    service.emulator.edit(web.there().id, { public_ip: undefined });
+    service.emulator.edit(web.inState().id, { public_ip: undefined });
     await web.refresh();
-    expect(web.there().inputs).toMatchObject({ publicIp: "none" });
+    expect(web.inState().inputs).toMatchObject({ publicIp: "none" });
     expect(await web.up()).toBeUndefined();
     await expectNone(web);
   });
@@ -117,9 +117,9 @@ describe('a service that shows an instance without an address as one with the ad
     });
     expect(await web.up()).toContain("Run `pulumi up` again");
     outage.off();
-    expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBeUndefined();
+    expect(service.emulator.instances.get(web.inState().id)?.fields.public_ip).toBeUndefined();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
-    expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe("auto");
+    expect(service.emulator.instances.get(web.inState().id)?.fields.public_ip).toBe("auto");
     await web.expectOne();
   });
 

@@ -52,8 +52,8 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
   test("is found by a refresh", async () => {
     const { web } = await renamed();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: "front", inputs: { name: "front" } });
-    expect(web.there().state).not.toHaveProperty("__pending");
+    expect(web.inState()).toMatchObject({ id: "front", inputs: { name: "front" } });
+    expect(web.inState().state).not.toHaveProperty("__pending");
     expect(await web.up({ name: "front" })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
   });
@@ -93,7 +93,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
   test.each(ways)("is found by a refresh: %j", async (way) => {
     const { web } = await interrupted(way);
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: "front", inputs: { name: "front" } });
+    expect(web.inState()).toMatchObject({ id: "front", inputs: { name: "front" } });
     expect(await web.up({ name: "front" })).toBeUndefined();
     await web.expectOne();
   });
@@ -107,7 +107,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
   test("is only reported if it is unknown whether the service has accepted the update", async () => {
     const { service, web } = await interrupted(unsure);
     await web.refresh();
-    expect(web.there().id).toBe("web");
+    expect(web.inState().id).toBe("web");
     expect(await web.up({ name: "front" })).toContain("it lists front with that name");
     expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
@@ -120,14 +120,14 @@ test("another instance that was created in the same second is not confused with 
   const { emulator } = service;
   const other = emulator.addInstance({ name: "b", project: web.project });
   const second = (ms = 0) => Math.floor(ms / 1_000);
-  const { createdAt } = web.there().state;
+  const { createdAt } = web.inState().state;
   expect(second(Date.parse(String(createdAt)))).toBe(second(emulator.instances.get(other.id)?.createdAt));
   const fault = emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
   expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("Run `pulumi up` again");
   fault.off();
-  emulator.remove(web.there().id);
+  emulator.remove(web.inState().id);
   await web.refresh();
-  expect(web.there().id).not.toBe(other.id);
+  expect(web.inState().id).not.toBe(other.id);
   expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
   expect([...emulator.instances.keys()]).toEqual([other.id]);
 });
@@ -139,7 +139,7 @@ describe("an instance that is not found after an update of its name", () => {
     await web.refresh();
     expect(await web.up({ name: "front" })).toContain("it lists front with that name");
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
+    expect(web.inState()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
     expect(await web.up({ name: "front" })).toContain("it lists front with that name");
     expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
@@ -159,7 +159,7 @@ describe("an instance that is not found after an update of its name", () => {
     emulator.fail({ kind: "reset", when: isAfterPut });
     expect(await web.up({ name: "front" })).toContain(`it lists ${other.id} with that name`);
     await web.refresh();
-    expect(web.there().id).toBe("web");
+    expect(web.inState().id).toBe("web");
     expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
     expect([...emulator.instances.keys()]).toEqual([other.id]);
   });
@@ -177,17 +177,17 @@ describe("an instance that is not found after an update of its name", () => {
     expect(message).toContain("it lists nothing with that name, but the list may lag");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
-    expect(web.there().id).toBe("web");
+    expect(web.inState().id).toBe("web");
     await service.clock.sleep(60_000);
     await web.refresh();
-    expect(web.there().id).toBe("front");
+    expect(web.inState().id).toBe("front");
   });
 });
 
 describe("an instance that is not found under its other id", () => {
   async function withFormerId() {
     const { service, web } = await renaming({});
-    const { createdAt } = web.there().state;
+    const { createdAt } = web.inState().state;
     await web.up({ name: "front" });
     const { emulator } = service;
     emulator.remove("front");
@@ -204,7 +204,7 @@ describe("an instance that is not found under its other id", () => {
     const { emulator, web, isBack } = await withFormerId();
     isBack();
     await web.refresh();
-    expect(web.there()).toMatchObject({ id: "web", state: { name: "web" } });
+    expect(web.inState()).toMatchObject({ id: "web", state: { name: "web" } });
     await web.destroy();
     expect(emulator.instances.size).toBe(0);
   });
@@ -230,7 +230,7 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
     const { emulator } = service;
     await web.up({ name: "web" });
     emulator.fail({ method: "PUT", kind });
-    const { id } = web.there();
+    const { id } = web.inState();
     const isDeleted = (): false => {
       if (emulator.instances.get(id)?.fields.name === "front") emulator.remove(id);
       return false;
@@ -246,10 +246,10 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
 describe("an update that was killed after it had renamed the instance", () => {
   async function afterKill(more: Properties = {}) {
     const { service, web } = await renaming({});
-    const state = structuredClone(web.there().state);
+    const state = structuredClone(web.inState().state);
     await web.up({ name: "front" });
-    const { instances } = await service.anew();
-    const { inputs } = web.there();
+    const { instances } = await service.newProviders();
+    const { inputs } = web.inState();
     return failureOf(instances.update("web", state, { ...inputs, name: "front", ...more }));
   }
 

@@ -41,7 +41,7 @@ describe.each(answers)(
     test("is deleted if it is replaced", async () => {
       const { service, web } = await renamed();
       expect(await web.up({ name: "Front ", image: "debian-14" })).toBeUndefined();
-      expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+      expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
     });
   },
 );

@@ -67,7 +67,7 @@ describe("an update that the service shows before its operation ends", () => {
     ...options
   }: Case & { readonly theirs?: Readonly<Record<string, unknown>> } = {}) {
     const { service, web, end } = await slowUpdate({}, LARGE, options);
-    service.emulator.edit(web.there().id, theirs);
+    service.emulator.edit(web.inState().id, theirs);
     service.emulator.behaviour.spelling = (now) => ({ ...now, flavor: "m1.large" });
     await web.refresh();
     service.emulator.behaviour.spelling = undefined;
@@ -77,7 +77,7 @@ describe("an update that the service shows before its operation ends", () => {
 
   test("isn't recorded as applied if its operation fails after a refresh", async () => {
     const { service, web } = await shownEarly({ fails: true });
-    expect(web.there()).toMatchObject({ inputs: { flavor: "m1.small" }, state: { flavor: "m1.small" } });
+    expect(web.inState()).toMatchObject({ inputs: { flavor: "m1.small" }, state: { flavor: "m1.small" } });
     expect(await web.up(LARGE)).toBeUndefined();
     expect(there(service).flavor).toBe("m1.large");
     await web.expectOne();
@@ -85,6 +85,6 @@ describe("an update that the service shows before its operation ends", () => {
 
   test("doesn't hide other changes from a refresh", async () => {
     const { web } = await shownEarly({ theirs: { network: "theirs" } });
-    expect(web.there().inputs).toMatchObject({ flavor: "m1.small", network: "theirs" });
+    expect(web.inState().inputs).toMatchObject({ flavor: "m1.small", network: "theirs" });
   });
 });

@@ -11,7 +11,7 @@ async function slowCreation({ fails = false, leaveObject = false } = {}) {
   const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, resultLink: "early" } });
   if (fails) service.emulator.failNextOperation({ kind: "create", leaveObject });
   await web.up(SHORT);
-  expect(web.there().id).toBe([...service.emulator.instances.keys()][0]);
+  expect(web.inState().id).toBe([...service.emulator.instances.keys()][0]);
   return { service, web };
 }
 
@@ -19,7 +19,7 @@ async function slowCreation({ fails = false, leaveObject = false } = {}) {
 async function slowUpdate(more: Record<string, unknown> = LARGE, behaviour = {}) {
   const { service, web } = await oneInstance({ behaviour: { putReply: 202, ...behaviour } });
   await web.up(SHORT);
-  const before = web.there();
+  const before = web.inState();
   service.emulator.behaviour.operationMs = 3_600_000;
   const said = await web.up(more);
   return { service, web, before, said };
@@ -31,9 +31,9 @@ const flavor = ({ emulator }: Service) => [...emulator.instances.values()].map((
 describe("an instance in the state whose creation is still running", () => {
   test("is awaited again, even twice, and then updated to match the program", async () => {
     const { service, web } = await slowCreation();
-    const before = web.there();
+    const before = web.inState();
     expect(await web.up(SHORT)).toContain("timed out after");
-    expect(web.there()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
+    expect(web.inState()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
     service.emulator.finishOperations();
     expect(await web.up(LARGE)).toBeUndefined();
     await web.expectOne();
@@ -46,7 +46,7 @@ describe("an instance in the state whose creation is still running", () => {
     service.emulator.behaviour.operationMs = 2_000;
     expect(service.emulator.instances.size).toBe(0);
     expect(await web.up(SHORT)).toContain("capacity_exhausted");
-    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(web.inState().state).toMatchObject({ __pending: { failed: true } });
     expect(await web.up(SHORT)).toBeUndefined();
     expect(web.keys()).toBe(2);
     await web.expectOne();
@@ -55,16 +55,16 @@ describe("an instance in the state whose creation is still running", () => {
   test("is replaced if its operation failed and left the object", async () => {
     for (const between of [() => {}, (web: OneInstance) => web.refresh()]) {
       const { service, web } = await slowCreation({ fails: true, leaveObject: true });
-      const broken = web.there().id;
+      const broken = web.inState().id;
       service.emulator.finishOperations();
       service.emulator.behaviour.operationMs = 2_000;
       expect(service.emulator.instances.get(broken)?.status).toBe("error");
       await between(web);
-      for (let run = 0; run < 2 && web.there().id === broken; run++) {
-        expect(web.there().state).toHaveProperty("__pending");
+      for (let run = 0; run < 2 && web.inState().id === broken; run++) {
+        expect(web.inState().state).toHaveProperty("__pending");
         await web.up(SHORT);
       }
-      expect(web.there().id).not.toBe(broken);
+      expect(web.inState().id).not.toBe(broken);
       await web.expectOne();
     }
   });
@@ -73,15 +73,15 @@ describe("an instance in the state whose creation is still running", () => {
     const { service, web } = await slowCreation({ fails: true, leaveObject: true });
     service.emulator.finishOperations();
     expect(await web.up(SHORT)).toContain("capacity_exhausted");
-    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(web.inState().state).toMatchObject({ __pending: { failed: true } });
     for (const id of service.emulator.operations.keys()) service.emulator.remove(id);
     await web.refresh();
-    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(web.inState().state).toMatchObject({ __pending: { failed: true } });
   });
 
   test("is not recreated if neither it nor its operation can be found", async () => {
     const { service, web } = await slowCreation();
-    const { id } = web.there();
+    const { id } = web.inState();
     for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
     service.emulator.remove(id);
     for (const _ of [1, 2]) {
@@ -89,7 +89,7 @@ describe("an instance in the state whose creation is still running", () => {
       expect(said).toContain("code operation_unknown");
       expect(said).toContain("pulumi state delete");
       await web.refresh();
-      expect(web.there().id).toBe(id);
+      expect(web.inState().id).toBe(id);
     }
     expect(web.posts()).toHaveLength(1);
   });
@@ -101,7 +101,7 @@ describe("an instance in the state whose creation is still running", () => {
     for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
     const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
     expect(said).toContain("this token may belong to another account");
-    expect(web.there().state).not.toMatchObject({ __pending: { failed: true } });
+    expect(web.inState().state).not.toMatchObject({ __pending: { failed: true } });
   });
 
   test("is awaited even if the service offers no GET", async () => {
@@ -115,7 +115,7 @@ describe("an instance in the state whose creation is still running", () => {
   test("causes an error first if somebody has deleted it", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
-    service.emulator.remove(web.there().id);
+    service.emulator.remove(web.inState().id);
     service.emulator.behaviour.operationMs = 2_000;
     const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
     expect(said).toContain("no longer exists");
@@ -128,7 +128,7 @@ describe("an update that continues after its timeout", () => {
   test("is in the state with its operation, and is awaited by the next `up` on any machine", async () => {
     const { service, web, before, said } = await slowUpdate();
     expect(said).toContain("is still in progress");
-    expect(web.there()).toMatchObject({
+    expect(web.inState()).toMatchObject({
       id: before.id,
       state: {
         flavor: "m1.small",
@@ -140,7 +140,7 @@ describe("an update that continues after its timeout", () => {
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(LARGE)).toBeUndefined();
-    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(web.inState().state).toMatchObject({ flavor: "m1.large" });
     expect(flavor(service)).toEqual(["m1.large"]);
     await web.expectOne();
   });
@@ -175,7 +175,7 @@ describe("an update that continues after its timeout", () => {
     service.emulator.failNextOperation({ kind: "update" });
     await web.up(LARGE);
     service.emulator.finishOperations();
-    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    service.emulator.edit(web.inState().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
   });
@@ -187,7 +187,7 @@ describe("an update that continues after its timeout", () => {
     expect(flavor(service)).toEqual(["m1.large"]);
     expect(await web.up(SHORT)).toBeUndefined();
     expect(flavor(service)).toEqual(["m1.small"]);
-    expect(web.there().state).toMatchObject({ flavor: "m1.small" });
+    expect(web.inState().state).toMatchObject({ flavor: "m1.small" });
     await web.expectOne();
   });
 
@@ -205,9 +205,9 @@ describe("an update that continues after its timeout", () => {
   test("stays in the state with the earlier revision if a refresh can't find the operation", async () => {
     const { service, web, before } = await slowUpdate();
     service.emulator.fail({ kind: "status", status: 404, path: "/v1/operations/" });
-    service.emulator.edit(web.there().id, { network: "theirs" });
+    service.emulator.edit(web.inState().id, { network: "theirs" });
     await web.refresh();
-    expect(web.there().state).toMatchObject({
+    expect(web.inState().state).toMatchObject({
       network: "theirs",
       revision: before.state.revision,
       __pending: { operation: { id: expect.any(String) } },
@@ -223,7 +223,7 @@ describe("an update that continues after its timeout", () => {
     const { service, web } = await slowUpdate();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
-    service.emulator.edit(web.there().id, { network: "theirs" });
+    service.emulator.edit(web.inState().id, { network: "theirs" });
     expect(await web.up(SHORT)).toContain("somebody else changed network");
     expect(await web.up(LARGE), "there is nothing left to write").toBeUndefined();
     expect(await web.up(SHORT)).toContain("somebody else changed network");
@@ -247,7 +247,7 @@ describe("an update that continues after its timeout", () => {
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up({ ...SHORT, publicIp: "auto" })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ publicIp: "auto" });
+    expect(web.inState().state).toMatchObject({ publicIp: "auto" });
     await web.expectOne();
   });
 });
@@ -257,7 +257,7 @@ test("an update that is resent after a refresh and times out is applied once its
   service.emulator.finishOperations();
   web.saved = saved; // the state doesn't know of the update
   await web.refresh();
-  expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
+  expect(web.inState().state).toMatchObject({ flavor: "M1.LARGE" });
   expect(await web.up(LARGE)).toContain("timed out after");
   service.emulator.finishOperations();
   const before = puts(service).length;
@@ -271,7 +271,7 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
-    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    service.emulator.edit(web.inState().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
     await web.refresh();
@@ -291,13 +291,13 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     };
     service.emulator.fail({ kind: "status", when: end, times: Number.POSITIVE_INFINITY });
     expect(await web.up({ ...LARGE, __timeouts: { update: "10m" } })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(web.inState().state).toMatchObject({ flavor: "m1.large" });
     await web.expectOne();
   });
 
   test("is a conflict after an accepted update whose result could not be read", async () => {
     const { service, web } = await unread();
-    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    service.emulator.edit(web.inState().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
   });
@@ -319,15 +319,15 @@ test("an accepted update whose result can't be read is recognized by the next `u
   const { service, web } = await unread();
   expect(await web.up(LARGE)).toBeUndefined();
   expect(puts(service)).toHaveLength(1);
-  expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+  expect(web.inState().state).toMatchObject({ flavor: "m1.large" });
   await web.expectOne();
 });
 
 describe("a creation whose running operation named another object than its result", () => {
   async function misnamed() {
     const { service, web } = await slowCreation();
-    const { id } = web.there();
-    web.saved = { ...web.there(), id: "None" };
+    const { id } = web.inState();
+    web.saved = { ...web.inState(), id: "None" };
     service.emulator.finishOperations();
     return { service, web, id };
   }
@@ -336,7 +336,7 @@ describe("a creation whose running operation named another object than its resul
     const { web, id } = await misnamed();
     expect(await web.up(SHORT)).toContain(`has created instance ${id}`);
     await web.refresh();
-    expect(web.there().id).toBe(id);
+    expect(web.inState().id).toBe(id);
     expect(await web.up(SHORT)).toBeUndefined();
     await web.expectOne();
   });

@@ -23,7 +23,7 @@ describe("an update that the service accepts with a bare 202 and doesn't apply i
       operationMs: 3_600_000,
     });
     expect(await web.up(LARGE)).toContain("did not change flavor");
-    expect(web.there().state).toMatchObject({ __pending: { asked: { flavor: "m1.large" } } });
+    expect(web.inState().state).toMatchObject({ __pending: { asked: { flavor: "m1.large" } } });
     return { service, web };
   }
 
@@ -68,7 +68,7 @@ describe("an update that the service accepts with a bare 202 and doesn't apply i
     const { service, web } = await timedOut();
     const before = puts(service);
     service.emulator.behaviour.putReply = 200;
-    service.emulator.touch(web.there().id);
+    service.emulator.touch(web.inState().id);
     expect(await web.up(SMALL)).toBeUndefined();
     expect(puts(service)).toBe(before + 1);
   });
@@ -127,14 +127,14 @@ describe("an update whose outcome is unknown", () => {
     expect(await web.up(news)).toContain("Run `pulumi up` again");
     fault.off();
     outage.off();
-    expect(web.there().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
+    expect(web.inState().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
     return { service, web };
   }
 
   test("is in the state even if an error hook repeats it and the repetition definitely fails", async () => {
     const { service, web } = await oneInstance();
     await web.up(SMALL);
-    const { id, inputs: before, state } = web.there();
+    const { id, inputs: before, state } = web.inState();
     const process = await web.process();
     const { inputs } = await process.check(before, web.news({ ...LARGE, __timeouts: { update: "5s" } }));
     await process.diff(id, state, inputs);
@@ -178,7 +178,7 @@ describe("an update whose outcome is unknown", () => {
     const { service, web } = await unanswered(behaviour, auto);
     expect(await web.up(auto)).toBeUndefined();
     await web.expectOne();
-    expect(web.there().state.ipAddress).toBe(service.emulator.instances.get(web.there().id)?.address);
+    expect(web.inState().state.ipAddress).toBe(service.emulator.instances.get(web.inState().id)?.address);
   });
 
   describe("and that a refresh has seen", () => {
@@ -189,7 +189,7 @@ describe("an update whose outcome is unknown", () => {
       async (behaviour) => {
         const { service, web } = await unanswered(behaviour, more);
         await web.refresh();
-        expect(web.there().state).toMatchObject(more);
+        expect(web.inState().state).toMatchObject(more);
         await web.expectOne();
         const before = service.emulator.requests.length;
         expect(await web.up(more)).toBeUndefined();
@@ -212,11 +212,11 @@ describe("an update whose outcome is unknown", () => {
       async (command) => {
         const labels = { team: "a", owner: "us" };
         const { service, web } = await unanswered({}, { ...SMALL, labels }, { labels: { team: "a" } });
-        service.emulator.edit(web.there().id, { labels: { owner: "us" } });
+        service.emulator.edit(web.inState().id, { labels: { owner: "us" } });
         if (command === "refresh") {
           await web.refresh();
-          expect(web.there().inputs).toMatchObject({ labels: { owner: "us" } });
-          expect(web.there().inputs.labels).not.toHaveProperty("team");
+          expect(web.inState().inputs).toMatchObject({ labels: { owner: "us" } });
+          expect(web.inState().inputs.labels).not.toHaveProperty("team");
         } else expect(await web.up({ ...LARGE, labels })).toContain("somebody else changed labels.team");
       },
     );
@@ -225,7 +225,7 @@ describe("an update whose outcome is unknown", () => {
       const spelling = ({ ssh_keys, ...now }: Readonly<Record<string, unknown>>): object => now;
       const { service, web } = await unanswered({ spelling }, { ...SMALL, sshKeys: [SSH_KEY] });
       await web.refresh();
-      expect(web.there().state).toMatchObject({ __pending: { asked: { sshKeys: [SSH_KEY] } } });
+      expect(web.inState().state).toMatchObject({ __pending: { asked: { sshKeys: [SSH_KEY] } } });
       const before = puts(service);
       expect(await web.up({ ...SMALL, sshKeys: [SSH_KEY] })).toBeUndefined();
       expect(puts(service)).toBe(before + 1);
@@ -244,7 +244,7 @@ describe("an update whose outcome is unknown", () => {
     test("keeps the address that the instance had before", async () => {
       const { service, web } = await oneInstance({ behaviour: { ipField: "public_ip" } });
       await web.up(SMALL);
-      service.emulator.edit(web.there().id, { public_ip: "203.0.113.99" });
+      service.emulator.edit(web.inState().id, { public_ip: "203.0.113.99" });
       await web.refresh();
       const rejected = service.emulator.fail({
         method: "PUT",
@@ -261,9 +261,9 @@ describe("an update whose outcome is unknown", () => {
       const { service, web } = await unanswered({ ipField: "public_ip" }, SMALL, auto);
       expect(await web.up(auto)).toBeUndefined();
       await web.refresh();
-      expect(web.there()).toMatchObject({
+      expect(web.inState()).toMatchObject({
         inputs: { publicIp: "auto" },
-        state: { ipAddress: service.emulator.instances.get(web.there().id)?.address },
+        state: { ipAddress: service.emulator.instances.get(web.inState().id)?.address },
       });
       await web.expectOne();
     });
@@ -289,7 +289,7 @@ describe("an update whose outcome is unknown", () => {
     test("removes its address and its labels, and keeps all others", async () => {
       const labels = { team: "a", tier: "b", env: "c" };
       const { service, web } = await unanswered({ ipField: "public_ip" }, { ...auto, labels });
-      service.emulator.edit(web.there().id, { labels: { team: "a", env: "theirs", owner: "us" } });
+      service.emulator.edit(web.inState().id, { labels: { team: "a", env: "theirs", owner: "us" } });
       expect(await web.up(SMALL)).toBeUndefined();
       expect(there(service)).not.toHaveProperty("public_ip");
       expect(there(service)?.labels).toEqual({ env: "theirs", owner: "us" });
@@ -299,7 +299,7 @@ describe("an update whose outcome is unknown", () => {
     test("removes all its labels if the program has others", async () => {
       const before = { labels: { owner: "us" } };
       const { service, web } = await unanswered({}, { ...SMALL, labels: { team: "a", tier: "b" } }, before);
-      service.emulator.edit(web.there().id, { labels: { owner: "us", team: "a", theirs: "x" } });
+      service.emulator.edit(web.inState().id, { labels: { owner: "us", team: "a", theirs: "x" } });
       expect(await web.up({ ...SMALL, ...before })).toBeUndefined();
       expect(there(service)?.labels).toEqual({ owner: "us", theirs: "x" });
     });
@@ -307,7 +307,7 @@ describe("an update whose outcome is unknown", () => {
 
   test("doesn't prove that an id stands for the requested name", async () => {
     const { service, web } = await unanswered({ normalize: ["ids"] });
-    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    service.emulator.edit(web.inState().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
     expect(await web.up(SMALL)).toContain("somebody else changed flavor");
     expect(flavors(service)).toEqual(["theirs"]);
@@ -317,12 +317,12 @@ describe("an update whose outcome is unknown", () => {
     const news = { ...LARGE, publicIp: "auto" };
     const { service, web } = await unanswered({}, news);
     const { emulator } = service;
-    emulator.edit(web.there().id, { public_ip: undefined });
+    emulator.edit(web.inState().id, { public_ip: undefined });
     if (first === "refresh") await web.refresh();
     await web.up(news);
     await web.refresh();
     expect(await web.up(news)).toBeUndefined();
-    expect(emulator.instances.get(web.there().id)?.fields).toMatchObject({ public_ip: "auto" });
+    expect(emulator.instances.get(web.inState().id)?.fields).toMatchObject({ public_ip: "auto" });
     await web.expectOne();
   });
 });

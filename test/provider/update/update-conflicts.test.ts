@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostError, InitializationError } from "../../../src/provider/host";
 import { SSH_KEY } from "../samples";
-import { changed, failureOf, madeInstance, type Service, startService } from "../service";
+import { changed, existingInstance, failureOf, type Service, startService } from "../service";
 
 const writes = ({ emulator }: Service) =>
   emulator.requests.filter(({ method, status }) => method === "PUT" && status < 300);
@@ -12,7 +12,7 @@ describe("somebody else's change is never overwritten", () => {
     ["of another field", { network: "backend" }],
   ])("%s: the update is an error, and no PUT is sent", async (_what, edit) => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, edit);
     const now = structuredClone(service.emulator.instances.get(saved.id)?.fields);
     const error = await failureOf(
@@ -27,7 +27,7 @@ describe("somebody else's change is never overwritten", () => {
 
   test("after a refresh, the next `up` corrects it", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.tiny" });
     const { props } = await service.instances.read(saved.id, saved.state);
     const { outs } = await service.instances.update(saved.id, { ...props }, saved.inputs);
@@ -38,7 +38,7 @@ describe("somebody else's change is never overwritten", () => {
 
 test("a conflict with a state whose revision comes from another field requires a refresh without a list", async () => {
   const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.edit(saved.id, { flavor: "m1.tiny" });
   const olds = { ...saved.state, revision: "2", __inHeader: undefined }; // nothing had shown the header yet
   const error = await failureOf(
@@ -55,7 +55,7 @@ describe("a state without a revision, from a time when the service returned none
 
   test("uses the object's revision if nobody changed a managed property", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
     const { outs } = await service.instances.update(
       saved.id,
@@ -68,7 +68,7 @@ describe("a state without a revision, from a time when the service returned none
 
   test("allows an update that sets a property for the first time, once a refresh has read the object", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const news = changed(saved, { publicIp: "auto" });
     service.emulator.edit(saved.id, { public_ip: "203.0.113.77" });
     await failureOf(service.instances.update(saved.id, without(saved.state), news));
@@ -79,7 +79,7 @@ describe("a state without a revision, from a time when the service returned none
 
   test("causes an error that names the property if somebody changed one", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, { network: "backend" });
     const { message } = await failureOf(
       service.instances.update(saved.id, without(saved.state), changed(saved, { flavor: "m1.large" })),
@@ -91,7 +91,7 @@ describe("a state without a revision, from a time when the service returned none
 
   test("causes an error that names the setting if the object has no revision", async () => {
     const service = await startService({ behaviour: { revision: "none" } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { message } = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
@@ -103,7 +103,7 @@ describe("a state without a revision, from a time when the service returned none
 describe("an accepted change counts as applied only if the service shows it:", () => {
   test.each([200, 204, 202] as const)("an unchanged property is an error (%d)", async (putReply) => {
     const service = await startService({ behaviour: { putReply } });
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.ignoreUpdatesOf("flavor");
     const news = changed(saved, { flavor: "m1.large", labels: { team: "ops" } });
     const error = await failureOf(service.instances.update(saved.id, saved.state, news));
@@ -125,7 +125,7 @@ describe("an accepted change counts as applied only if the service shows it:", (
 
   test("a removed argument that the service keeps is an error", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
+    const saved = await existingInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
     service.emulator.ignoreUpdatesOf("public_ip");
     service.emulator.ignoreUpdatesOf("ssh_keys");
     const news = changed(saved, { publicIp: undefined, sshKeys: undefined });
@@ -137,7 +137,7 @@ describe("an accepted change counts as applied only if the service shows it:", (
 
   test("the next `up` shows the difference again, and applies it", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.failNextOperation();
     service.emulator.behaviour = { ...service.emulator.behaviour, putReply: 202 };
     const news = changed(saved, { flavor: "m1.large" });
@@ -152,7 +152,7 @@ describe("an accepted change counts as applied only if the service shows it:", (
 describe("a rejected update", () => {
   test("names the property, and the options for one that can't be changed in place", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.refuseUpdatesOf("ssh_keys");
     const { message } = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { sshKeys: [SSH_KEY] })),
@@ -164,7 +164,7 @@ describe("a rejected update", () => {
 
   test("of an instance that no longer exists says so, and what to do", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.remove(saved.id);
     const { message } = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),

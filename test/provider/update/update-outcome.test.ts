@@ -8,7 +8,7 @@ import type { Change } from "../../../src/provider/update/requested";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, SSH_KEY } from "../samples";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { startRaced } from "./raced-service";
 
 const withoutKeys = ({ ssh_keys, ...now }: Readonly<Properties>): object => now;
@@ -82,7 +82,7 @@ test.each<[string, Partial<Behaviour>, Properties, Properties]>([
   "a value that the object already has %s can be set after a refresh",
   async (_how, behaviour, there, news) => {
     const service = await startRaced({ behaviour });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.edit(saved.id, there);
     const { props } = await service.instances.read(saved.id, saved.state);
     const { outs } = await service.updated(saved, news, { ...props });
@@ -94,7 +94,7 @@ test.each<[string, Partial<Behaviour>, Properties, Properties]>([
 describe("a list that lags behind an update for longer than a few seconds", () => {
   async function lagging(behaviour: object, lagMs: number) {
     const service = await startRaced({ behaviour: { getObject: 405, ...behaviour } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     Object.assign(service.emulator.behaviour, { lagMs, lagPart: "fields" });
     await service.clock.advance(lagMs + 1_000);
     return { service, saved };

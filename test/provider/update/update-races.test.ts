@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
-import { failureOf, madeInstance } from "../service";
+import { existingInstance, failureOf } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
@@ -18,7 +18,7 @@ describe("somebody else's change right after an update", () => {
     const more = { flavor: "m1.large", publicIp: "auto", labels: { team: "ops" } };
     for (const putReply of [200, 204] as const) {
       const service = await startRaced({ behaviour: { putReply } });
-      const saved = await madeInstance(service, { labels: { team: "web" } });
+      const saved = await existingInstance(service, { labels: { team: "web" } });
       service.after("PUT", () => service.emulator.edit(saved.id, edit));
       const { outs } = await service.updated(saved, more);
       expect(outs).toMatchObject(more);
@@ -31,7 +31,7 @@ describe("somebody else's change right after an update", () => {
 
   test("of the address, at a service that returns no body, doesn't count as assigned by the update", async () => {
     const service = await startRaced({ behaviour: { putReply: 204 } });
-    const saved = await madeInstance(service, { publicIp: "auto" });
+    const saved = await existingInstance(service, { publicIp: "auto" });
     service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
     const { outs } = await service.updated(saved, { publicIp: "auto", flavor: "m1.large" });
     expect(outs.ipAddress).toBe("198.51.100.1");
@@ -40,7 +40,7 @@ describe("somebody else's change right after an update", () => {
 
   test("of an unmanaged field has no effect", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.after("PUT", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
     const { outs } = await service.updated(saved, { flavor: "m1.large" });
     expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
@@ -52,7 +52,7 @@ describe("somebody else's change right after an update", () => {
 describe("a normalized value", () => {
   test("is learned from the reply, and from a later read of the same revision", async () => {
     const service = await startRaced();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.after("GET", () => {
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
     });
@@ -67,7 +67,7 @@ describe("a normalized value", () => {
 
   test("is recognized at a service that returns no body if only the case differs", async () => {
     const service = await startRaced({ behaviour: { putReply: 204 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.after("PUT", () => {
       service.emulator.behaviour.extraFields = { flavor: "m1.large" };
     });
@@ -79,7 +79,7 @@ describe("a normalized value", () => {
 describe("a list that lags behind an update", () => {
   test("is ignored if the reply to the update shows more", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.after("PUT", () => {
       service.emulator.behaviour.extraFields = { flavor: "m1.small", revision: saved.state.revision };
     });
@@ -97,7 +97,7 @@ describe("a list that lags behind an update", () => {
 
   test("doesn't make a change count as applied", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.ignoreUpdatesOf("flavor");
     const news = { flavor: "m1.large", labels: { team: "ops" } };
     const { message } = await failureOf(service.updated(saved, news));
@@ -107,7 +107,7 @@ describe("a list that lags behind an update", () => {
 
 test("a revision that only the reply to the update has is kept", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.after("PUT", () => {
     service.emulator.behaviour.revision = "none";
   });
@@ -117,7 +117,7 @@ test("a revision that only the reply to the update has is kept", async () => {
 
 test("a change that was applied to only some of the labels counts as not applied", async () => {
   const service = await startRaced();
-  const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+  const saved = await existingInstance(service, { labels: { team: "web", tier: "a" } });
   service.after("PUT", () => {
     service.emulator.behaviour.extraFields = { labels: { team: "ops", tier: "a" } };
   });
@@ -130,7 +130,7 @@ describe("a list that shows an older revision than the state's", () => {
   /** An instance to which somebody else has added a label, as a refresh has seen it; the list shows it without the label again. */
   async function laggingBehindTheState({ forMs }: { forMs: number }) {
     const service = await startRaced({ behaviour: { getObject: 405 } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { revision } = saved.state;
     service.emulator.edit(saved.id, { labels: { owner: "ops" } });
     const { props } = await service.instances.read(saved.id, saved.state);
@@ -183,7 +183,7 @@ describe("a list that shows an older revision than the state's", () => {
 
 test("an update is never sent with the state's revision if the list shows none", async () => {
   const service = await startRaced({ behaviour: { getObject: 405 } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.behaviour.spelling = (now) => ({ ...now, revision: undefined });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
   expect(message).toContain("cloudinfra:revisionField");

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
-import { changed, failureOf, madeInstance, startService } from "../service";
+import { changed, existingInstance, failureOf, startService } from "../service";
 
 const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther grace@example.org";
 
 test("an update that was not applied is saved with the provider text, which delete and refresh need", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.ignoreUpdatesOf("flavor");
   const error = await failureOf(
     service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
@@ -18,7 +18,7 @@ test("an update that was not applied is saved with the provider text, which dele
 
 test("an argument that the service accepted and shows as null counts as not applied", async () => {
   const service = await startService({ behaviour: { extraFields: { public_ip: null } } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.ignoreUpdatesOf("public_ip");
   const error = await failureOf(
     service.instances.update(saved.id, saved.state, changed(saved, { publicIp: "auto" })),
@@ -29,7 +29,7 @@ test("an argument that the service accepted and shows as null counts as not appl
 test("somebody else's change right after an update is drift, not a normalized value", async () => {
   const late = { edit: () => {} };
   const service = await startService({ onRequest: ({ method }) => method === "PUT" && late.edit() });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   late.edit = () => service.emulator.edit(saved.id, { network: "backend" });
   const { outs } = await service.instances.update(
     saved.id,
@@ -42,7 +42,7 @@ test("somebody else's change right after an update is drift, not a normalized va
 
 test("an update without its own changes neither adopts nor later overwrites somebody else's change", async () => {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.edit(saved.id, { network: "backend" });
   const { outs } = await service.instances.update(saved.id, saved.state, saved.inputs);
   await failureOf(service.instances.update(saved.id, outs, changed(saved, { flavor: "m1.large" })));
@@ -78,7 +78,7 @@ describe("an update that the service applies only in part is an error", () => {
     expect(await web.up(before)).toBeUndefined();
     const [name = ""] = Object.keys(args);
     expect(await web.up(args)).toContain(`did not change ${name}`);
-    expect(web.there().state[name]).toEqual(before[name]);
+    expect(web.inState().state[name]).toEqual(before[name]);
     expect(await web.up(args)).toContain(name);
   });
 
@@ -89,7 +89,7 @@ describe("an update that the service applies only in part is an error", () => {
     for (const sshKeys of [[SSH_KEY], [OTHER_KEY], [SSH_KEY, OTHER_KEY], []]) {
       expect(await web.up({ sshKeys })).toBeUndefined();
       await web.refresh();
-      expect(web.there().inputs.sshKeys).toEqual(sshKeys);
+      expect(web.inState().inputs.sshKeys).toEqual(sshKeys);
     }
   });
 
@@ -103,7 +103,7 @@ describe("an update that the service applies only in part is an error", () => {
 
 test("an argument that is set for the first time and not applied is not in the state, and the next update resends it", async () => {
   const service = await startService({ behaviour: { extraFields: { public_ip: null } } });
-  const saved = await madeInstance(service);
+  const saved = await existingInstance(service);
   service.emulator.ignoreUpdatesOf("public_ip");
   let { state } = saved;
   for (const _ of ["first", "again"]) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
-import { changed, failureOf, madeInstance, type Saved, type Service, startService } from "../service";
+import { changed, existingInstance, failureOf, type Saved, type Service, startService } from "../service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 
@@ -27,7 +27,7 @@ describe("each property is changed in place:", () => {
     ["labels", "labels", undefined, {}],
   ])("%s → %s: %j", async (name, wire, value, atService) => {
     const service = await startService();
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     const { outs } = await updated(service, saved, { [name]: value });
     expect(service.emulator.instances.get(saved.id)?.fields[wire]).toEqual(atService);
     expect(outs[name]).toEqual(value);
@@ -46,7 +46,7 @@ describe("the request of an update", () => {
     "has the state's revision in If-Match, quoted and strong, if it came in %s",
     async (_where, revision) => {
       const service = await startService({ behaviour: { revision } });
-      const saved = await madeInstance(service);
+      const saved = await existingInstance(service);
       const inForce = service.emulator.instances.get(saved.id)?.revision;
       service.emulator.clearRequests();
       if (revision === "weak")
@@ -61,7 +61,7 @@ describe("the request of an update", () => {
       behaviour: { revision: "body", revisionField: "lock" },
       config: { revisionField: "lock" },
     });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const inForce = service.emulator.instances.get(saved.id)?.revision;
     await updated(service, saved, { flavor: "m1.large" });
     expect(putsOf(service)[0]?.headers["if-match"]).toBe(`"${inForce}"`);
@@ -69,7 +69,7 @@ describe("the request of an update", () => {
 
   test("has a full body that keeps unmanaged fields", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" }, public_ip: "auto" });
     const { props } = await service.instances.read(saved.id, saved.state);
     const { outs } = await updated(service, { ...saved, state: { ...props } }, { flavor: "m1.large" });
@@ -98,7 +98,7 @@ describe("labels that the service shows as a list", () => {
       labels: Object.entries(Object(now.labels)).map(item),
     });
     const service = await startService({ behaviour: { spelling } });
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
     const { outs } = await updated(service, saved, { labels: { team: "api" } });
     expect(outs.labels).toEqual({ team: "api" });
@@ -111,7 +111,7 @@ describe("the reply to an update", () => {
     "%d is followed by a read, which becomes the state",
     async (putReply) => {
       const service = await startService({ behaviour: { putReply } });
-      const saved = await madeInstance(service, everything);
+      const saved = await existingInstance(service, everything);
       const { outs } = await updated(service, saved, { flavor: "m1.large" });
       const now = await service.instances.read(saved.id, { ...outs });
       expect(now.props).toEqual(outs);
@@ -121,7 +121,7 @@ describe("the reply to an update", () => {
 
   test("is followed by one read if that shows the change", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.clearRequests();
     await updated(service, saved, { flavor: "m1.large" });
     expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
@@ -129,7 +129,7 @@ describe("the reply to an update", () => {
 
   test.each([404, 405] as const)("is followed by a list if GET returns %d", async (getObject) => {
     const service = await startService({ behaviour: { getObject } });
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     const { outs } = await updated(service, saved, { flavor: "m1.large" });
     expect(outs.flavor).toBe("m1.large");
     expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
@@ -137,7 +137,7 @@ describe("the reply to an update", () => {
 
   test("that was lost is requested again, and the update succeeds", async () => {
     const service = await startService();
-    const saved = await madeInstance(service);
+    const saved = await existingInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
     const { outs } = await updated(service, saved, { flavor: "m1.large" });
     expect(outs.flavor).toBe("m1.large");
@@ -148,7 +148,7 @@ describe("the reply to an update", () => {
 describe("a normalized value", () => {
   test("of an unchanged argument is not recorded as a change", async () => {
     const service = await startService({ behaviour: { ipField: "public_ip" } });
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     expect(saved.state.__words).toEqual({ publicIp: saved.state.ipAddress });
     const { outs } = await updated(service, saved, { flavor: "m1.large" });
     expect(outs.__words).toEqual(saved.state.__words);
@@ -157,7 +157,7 @@ describe("a normalized value", () => {
 
   test("is removed with the argument, and so is the address", async () => {
     const service = await startService({ behaviour: { ipField: "public_ip" } });
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     const { outs } = await updated(service, saved, { publicIp: undefined });
     expect("__words" in outs || "publicIp" in outs || "ipAddress" in outs).toBe(false);
   });
@@ -166,7 +166,7 @@ describe("a normalized value", () => {
 describe("without its own changes,", () => {
   test("an update that the engine requests sends nothing and saves hidden inputs", async () => {
     const service = await startService();
-    const saved = await madeInstance(service, everything);
+    const saved = await existingInstance(service, everything);
     service.emulator.clearRequests();
     const { outs } = await updated(service, saved, { __timeouts: { delete: "5m" } });
     expect(outs).toEqual({ ...saved.state, __provider: undefined, __timeouts: { delete: "5m" } });
@@ -178,7 +178,7 @@ describe("an update that the service accepts with 202 and no operation to wait f
   /** An instance whose update takes that long, and of which the service tells nothing but its acceptance. */
   async function accepted(operationMs: number) {
     const service = await startService({ behaviour: { putReply: 202, location: "missing" } });
-    const saved = await madeInstance(service, { __timeouts: { update: "10m" } });
+    const saved = await existingInstance(service, { __timeouts: { update: "10m" } });
     service.emulator.behaviour.operationMs = operationMs;
     service.emulator.fail({ method: "PUT", kind: "empty", times: Number.POSITIVE_INFINITY });
     return { service, saved };
@@ -225,7 +225,7 @@ describe("a reply to the update that carries only id, status and revision", () =
         isSent ||= method === "PUT";
       },
     });
-    const saved = await madeInstance(service, { labels: { team: "web" } });
+    const saved = await existingInstance(service, { labels: { team: "web" } });
     service.emulator.behaviour.spelling = (now, place) => {
       if (isSent) return spelling({ ...now });
       return place === "object" && putsOf(service).length > 0 ? slim({ ...now }) : now;
@@ -277,8 +277,8 @@ describe("an update whose operation no longer exists", () => {
     await web.up();
     Object.assign(service.emulator.behaviour, { putReply: 202, ...behaviour });
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
-    expect(web.there().state).not.toHaveProperty("__pending");
+    expect(web.inState().state).toMatchObject({ flavor: "m1.large" });
+    expect(web.inState().state).not.toHaveProperty("__pending");
   });
 
   test("is checked until it is made, because the operation may still be running", async () => {
@@ -293,7 +293,7 @@ describe("an update whose operation no longer exists", () => {
       times: Number.POSITIVE_INFINITY,
     });
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
-    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(web.inState().state).toMatchObject({ flavor: "m1.large" });
   });
 
   test("is recorded in the state if it isn't made in time", async () => {
@@ -305,7 +305,7 @@ describe("an update whose operation no longer exists", () => {
     expect(said).toContain("did not change flavor within");
     expect(said).toContain("Run `pulumi up` again");
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
-    expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
+    expect(service.emulator.instances.get(web.inState().id)?.fields.flavor).toBe("m1.large");
   });
 });
 

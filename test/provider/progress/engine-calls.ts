@@ -3,64 +3,61 @@ import { type HostProvider, InitializationError } from "../../../src/provider/ho
 import type { Saved } from "../service";
 import { unmarked } from "./marked";
 
-/** What of a command and of the resource's options decides which calls come. */
-export interface How {
-  /** `--target-replace`: what exists is not looked at. */
+/** The options of a command and of its resource that decide which calls the engine makes. */
+export interface CommandOptions {
+  /** Whether the command is `up --target-replace`. The engine then makes no diff. */
   readonly targetReplace?: boolean;
-  /** The resource's option, which overrides the provider's answer. */
+  /** The resource's option, which takes precedence over the provider's answer. */
   readonly deleteBeforeReplace?: boolean;
-  /** The resource's option of this name lists a changed property. */
+  /** Whether the resource's option of this name covers a changed property. */
   readonly replaceOnChanges?: boolean;
 }
 
-/**
- * What a stack's state has of one resource, and the calls with which the engine brings it to what the program wants, in the
- * order in which test/engine has them recorded.
- */
-export class EngineRow {
-  /** As the state has it. */
+/** One resource in the state, and the provider calls of each command, in the order that is recorded in test/engine. */
+export class EngineCalls {
+  /** The resource in the state. */
   saved: Saved | undefined;
-  /** What the state has of it beside that, still to be deleted. */
+  /** Replaced objects in the state that are still to be deleted. */
   replaced: Saved[] = [];
-  /** Whether the state has an initialisation error: then an update comes also where nothing has changed. */
+  /** Whether the state has an initialization error. The engine then updates the resource even if nothing has changed. */
   private isUnfinished = false;
-  /** What the state has was deleted for a replacement that failed: the engine keeps it, and never deletes it again. */
+  /** Whether the object in the state was deleted for a replacement that failed. The engine keeps it, and never deletes it again. */
   protected isDeleted = false;
 
-  /** Nothing is left for another run to do. */
+  /** Whether another run would have nothing to do. */
   get isSettled(): boolean {
     return !this.isUnfinished && !this.isDeleted && this.replaced.length === 0;
   }
 
-  /** What the state has of it; it has something. */
-  there(): Saved {
-    if (this.saved === undefined) throw new Error("it is not in the state");
+  /** Returns the resource in the state. Fails if there is none. */
+  inState(): Saved {
+    if (this.saved === undefined) throw new Error("the resource is not in the state");
     return this.saved;
   }
 
-  /** All that `up` asks before its end. */
-  protected async brought(provider: HostProvider, news: Properties, how: How): Promise<void> {
-    if (this.saved === undefined) return this.created(provider, await checked(provider, {}, news));
+  /** Makes the calls of `up`, except for the deletions at its end. */
+  protected async apply(provider: HostProvider, news: Properties, how: CommandOptions): Promise<void> {
+    if (this.saved === undefined) return this.create(provider, await checked(provider, {}, news));
     const old = this.saved;
-    if (how.targetReplace) return this.anew(provider, news, false);
+    if (how.targetReplace) return this.replace(provider, news, false);
     const inputs = await checked(provider, old.inputs, news);
     const answer = await provider.diff(old.id, old.state, inputs);
     if (answer.replaces.length > 0 || how.replaceOnChanges || this.isDeleted)
-      return this.anew(provider, news, how.deleteBeforeReplace ?? answer.deleteBeforeReplace);
-    if (answer.changes !== false || this.isUnfinished) return this.updated(provider, old, inputs);
+      return this.replace(provider, news, how.deleteBeforeReplace ?? answer.deleteBeforeReplace);
+    if (answer.changes !== false || this.isUnfinished) return this.update(provider, old, inputs);
     this.saved = { ...old, inputs };
   }
 
-  /** The end of `up`: what was replaced goes. */
-  protected async swept(provider: HostProvider): Promise<void> {
+  /** Deletes the replaced objects, as at the end of `up`. */
+  protected async deleteReplaced(provider: HostProvider): Promise<void> {
     for (const old of this.replaced) {
       await provider.delete(old.id, old.state);
       this.replaced = this.replaced.filter((one) => one !== old);
     }
   }
 
-  protected async read(provider: HostProvider): Promise<void> {
-    const { id, state } = this.there();
+  protected async refreshWith(provider: HostProvider): Promise<void> {
+    const { id, state } = this.inState();
     const answer = await provider.read(id, state);
     this.isUnfinished = false;
     this.saved =
@@ -69,7 +66,7 @@ export class EngineRow {
         : undefined;
   }
 
-  protected async deleted(provider: HostProvider, refresh: boolean): Promise<void> {
+  protected async destroyWith(provider: HostProvider, refresh: boolean): Promise<void> {
     const own = this.saved === undefined || this.isDeleted ? [] : [this.saved];
     for (const one of [...own, ...this.replaced]) {
       if (refresh) await provider.diff(one.id, one.state, one.inputs);
@@ -82,15 +79,15 @@ export class EngineRow {
     this.isDeleted = false;
   }
 
-  private async anew(provider: HostProvider, news: Properties, deleteFirst: boolean): Promise<void> {
-    const old = this.there();
+  private async replace(provider: HostProvider, news: Properties, deleteFirst: boolean): Promise<void> {
+    const old = this.inState();
     const inputs = await checked(provider, {}, news);
     if (deleteFirst && !this.isDeleted) await provider.delete(old.id, old.state);
     this.isDeleted ||= deleteFirst;
-    await this.created(provider, inputs);
+    await this.create(provider, inputs);
   }
 
-  private async created(provider: HostProvider, inputs: Properties): Promise<void> {
+  private async create(provider: HostProvider, inputs: Properties): Promise<void> {
     try {
       const { id, outs } = await provider.create(inputs);
       this.save({ id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } }, false);
@@ -101,22 +98,22 @@ export class EngineRow {
     }
   }
 
-  /** What a creation has brought takes the place of what was there. */
-  private save(made: Saved, isUnfinished: boolean): void {
+  /** Saves a created object in place of the current one. */
+  private save(created: Saved, isUnfinished: boolean): void {
     if (this.saved !== undefined && !this.isDeleted) this.replaced.push(this.saved);
-    this.saved = made;
+    this.saved = created;
     this.isUnfinished = isUnfinished;
     this.isDeleted = false;
   }
 
-  private async updated(provider: HostProvider, { id, inputs: before, state }: Saved, inputs: Properties) {
+  private async update(provider: HostProvider, { id, inputs: before, state }: Saved, inputs: Properties) {
     try {
       const { outs } = await provider.update(id, state, inputs);
       this.saved = { id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } };
       this.isUnfinished = false;
     } catch (error) {
       if (!(error instanceof InitializationError)) throw error;
-      // The engine keeps id and inputs as they were, and takes the properties for outputs.
+      // The engine keeps the id and the inputs, and saves the properties as outputs.
       this.saved = { id, inputs: before, state: unmarked(error.properties) };
       this.isUnfinished = true;
       throw error;
