@@ -67,7 +67,10 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const { clock, concurrency = DEFAULT_CONCURRENCY, maxRequestsPerSecond, revisionField } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw new CloudInfraError("config_invalid", "cloudinfra:concurrency must be a whole number above zero");
+    throw new CloudInfraError(
+      "config_invalid",
+      "cloudinfra:concurrency must be a whole number greater than zero",
+    );
   const endpoint = parseEndpoint(options.endpoint, {
     allowHttp: options.allowHttp,
     setting: options.endpointSetting,

@@ -162,7 +162,7 @@ async function requestToken(
   );
   return {
     token: parseToken(issued.access_token, "the token from the exchange"),
-    // A lifetime of 0 means that it isn't known, because an expired token would be useless.
+    // Some services send 0 if they don't know the lifetime: nobody would issue an expired token.
     lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
   };
 }

@@ -131,8 +131,8 @@ function hintOn(reason: string): string {
   if (/^invalid_(target|scope)/.test(reason))
     return "Check cloudinfra:oidcAudience and cloudinfra:oidcScope.";
   return (
-    "Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
-    "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType)."
+    "Check cloudinfra:oidcSubject, cloudinfra:oidcSubjectAudience and cloudinfra:oidcSubjectTokenType. " +
+    "The token service must accept the token's issuer, audience and type."
   );
 }
 

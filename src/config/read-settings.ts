@@ -141,7 +141,7 @@ function hintToSet(name: SettingName, provider: string | undefined, example?: st
 }
 
 function argumentHint(name: SettingName, provider: string): string {
-  return `Pass \`${name}\` to the provider "${provider}" in the program, and run \`pulumi up\`.`;
+  return `Set the argument \`${name}\` of the provider "${provider}" in the program, and run \`pulumi up\`.`;
 }
 
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
@@ -164,7 +164,7 @@ const types = {
   string: { parse: (text: string) => text, what: "a string" },
   number: {
     parse: (text: string) => (Number.isFinite(Number(text)) && Number(text) > 0 ? Number(text) : undefined),
-    what: "a number above zero",
+    what: "a number greater than zero",
   },
   boolean: {
     parse: (text: string) => (text === "true" ? true : text === "false" ? false : undefined),
@@ -191,7 +191,7 @@ function read(name: SettingName, look: Lookup): Parsed<Setting["type"]> | undefi
   const { parse, what } = types[type];
   const parsed = parse(value);
   if (parsed !== undefined || setting === undefined) return parsed;
-  throw new CloudInfraError("config_invalid", `${setting.source} is not ${what}`, { hint: setting.hint });
+  throw new CloudInfraError("config_invalid", `${setting.source} must be ${what}`, { hint: setting.hint });
 }
 
 /** `pulumi config set --path` writes a list as JSON. */
@@ -254,5 +254,5 @@ function subjectOf(setting: Found | undefined, neededBy: string, provider: strin
   if (kind === "file") return { kind, path: rest };
   if (kind === "env") return { kind, name: rest };
   // The value may be the token itself, so the message doesn't contain it.
-  throw new CloudInfraError("config_invalid", `${setting.source} is not ${SUBJECTS}`, { hint });
+  throw new CloudInfraError("config_invalid", `${setting.source} must be ${SUBJECTS}`, { hint });
 }

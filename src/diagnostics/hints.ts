@@ -5,7 +5,7 @@ const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 
 /** Settings as messages name them: with a variable, or one or several settings alone. Doesn't match hosts, ids and quoted texts. */
 const SETTINGS =
-  /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?: or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
+  /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?:, | or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
 
 /** Names the arguments of an explicit provider in a message, in place of settings of the stack, which apply only to the default provider. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
@@ -117,7 +117,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     {
       when: "a token from another source, such as a command",
-      hint: "Renew the token at the source that the message names",
+      hint: "Make sure that this source provides a valid token",
     },
   ],
   forbidden: `Request the missing permission for the token, or change ${TOKEN}`,
@@ -196,7 +196,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     {
       when: "a failed connection",
-      hint: `Check ${ENDPOINT}, and that this machine can reach it`,
+      hint: `Make sure that ${ENDPOINT} is correct and that this machine can reach it`,
     },
   ],
   timeout: [
@@ -213,7 +213,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     { hint: `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
-  not_this_service: `Check ${ENDPOINT}, and the proxies in front of the service`,
+  not_this_service: `Check ${ENDPOINT} and any proxies in front of the service`,
   bad_reply: `Check ${ENDPOINT}. If it is right, report the reply to the service's operators`,
   unsupported: [
     changeInPlace(() => "Add"),

@@ -159,7 +159,7 @@ export async function appendOrCreate(disk: Disk, file: string, text: string): Pr
   await withFile(openOrMakeFolder(disk, file, "a"), (handle) => handle.writeFile(text));
 }
 
-/** Removes a file if its text is the expected one. */
+/** Removes a file if it has the expected text. */
 export async function removeFile(
   disk: Disk,
   file: string,
@@ -170,7 +170,7 @@ export async function removeFile(
 }
 
 /**
- * Renames a file if its text is the expected one, and returns the new name. Another process may replace the file at any moment, so the text is
+ * Renames a file if it has the expected text, and returns the new name. Another process may replace the file at any moment, so the text is
  * checked again after the renaming, and another file is put back.
  */
 export async function moveAside(

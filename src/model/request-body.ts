@@ -103,7 +103,7 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   return sorted(Object.fromEntries([...kept, ...own]));
 }
 
-/** Requires that the object shows the unmanaged fields that its own URL has shown. A list may omit them, and the update would remove them. */
+/** Requires that the object shows the unmanaged fields that its own URL has shown. If a list omits them, the update would remove them. */
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Recorded },

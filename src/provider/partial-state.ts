@@ -35,8 +35,8 @@ export function partialCreation(
   });
   const hint = failed
     ? `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`
-    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, and the state records it. Run \`pulumi up\` again, on any machine. ` +
-      `It resumes the creation, and nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, so the state keeps the unfinished creation. Run \`pulumi up\` again, on any machine, ` +
+      `to resume it. Nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -54,15 +54,15 @@ export function failedAgain(
 }
 
 function describeProgress({ kind }: Context, id: string | undefined, { operation }: Pending): string {
-  if (operation !== undefined) return `Operation ${operation.id} was accepted`;
-  return id === undefined ? "The request may have been carried out" : `${kind.className} ${id} exists`;
+  if (operation !== undefined) return `The service has accepted operation ${operation.id}`;
+  return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
 /** Codes of rejections, which prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Describes how to give up an unfinished creation. */
 export const GIVE_UP =
-  "run `npx pulumi-cloudinfra recover --forget <urn>`, and the command that it prints, if any";
+  "run `npx pulumi-cloudinfra recover --forget <urn>`. If it prints a command, run that too";
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Describes how to give up a creation if the service rejects the resent request. */

@@ -9,7 +9,7 @@ import type { Context } from "./context";
 import { isLive } from "./live-objects";
 import { GIVE_UP } from "./partial-state";
 
-const FORGET = `Then ${GIVE_UP}, and run \`pulumi up\` again`;
+const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 
 /** Returns the error for a creation whose outcome is unknown: its key has expired (§4.7), or its operation can't be found (E2). */
 export async function outcomeUnknown(
@@ -30,7 +30,7 @@ export async function outcomeUnknown(
       : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
   const message = `${what}, so its outcome is unknown: the service lists ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `Adopt the object with the \`import\` option, or delete it in the service if it exists. ${FORGET}. Nothing was created or adopted`,
+    hint: `Nothing was created or adopted. If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}`,
   });
 }
 
@@ -39,7 +39,7 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
   const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
-    hint: `Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was changed or deleted`,
+    hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}`,
   });
 }
 

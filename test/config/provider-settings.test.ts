@@ -80,7 +80,7 @@ describe("a token is never sent to another endpoint", () => {
   ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
     const said = words({ endpoint: eu.endpoint }, environment);
     expect(said).toContain('the provider "eu" has no `token`');
-    expect(said).toContain('Pass `token` to the provider "eu" in the program');
+    expect(said).toContain('Set the argument `token` of the provider "eu" in the program');
   });
 
   test("a provider with its own endpoint ignores the former endpoints of the environment", () => {
@@ -100,7 +100,7 @@ test.each<[string, Texts, string]>([
   [
     "a wrong setting",
     { ...eu, concurrency: "t-secret" },
-    '`concurrency` of the provider "eu" is not a number',
+    '`concurrency` of the provider "eu" must be a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the argument `tokenFile` of the provider "eu"'],
   ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],

@@ -146,7 +146,7 @@ describe("any other error", () => {
   });
 
   it.each([
-    ["unauthorized", {}, ["Renew the token at the source"]],
+    ["unauthorized", {}, ["Make sure that this source provides a valid token"]],
     ["forbidden", { status: 403 }, ["permission"]],
     [
       "not_found",
@@ -194,7 +194,9 @@ describe("any other error", () => {
       const said = format({}, "unauthorized", `the service rejected the token from ${origin} (401)`);
       const hint = said.split("hint: ")[1];
       expect(hint).toContain(
-        isSetting ? "config set --secret cloudinfra:token" : "Renew the token at the source",
+        isSetting
+          ? "config set --secret cloudinfra:token"
+          : "Make sure that this source provides a valid token",
       );
       if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
     },

@@ -41,7 +41,7 @@ test.each(["SIGINT", "SIGTERM"])(
     const [, operation] = /interrupted while waiting for operation (op-\w+)/.exec(headline ?? "") ?? [];
     expect(because).toBe(`  because: it was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
-      `Operation ${operation} was accepted, and the state records it. Run \`pulumi up\` again, on any machine`,
+      `The service has accepted operation ${operation}, so the state keeps the unfinished creation. Run \`pulumi up\` again, on any machine`,
     );
     if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);

@@ -114,7 +114,7 @@ describeLongOnEngines("a creation whose reply was lost", (engine) => {
         kind: "lost-reply",
         times: Number.POSITIVE_INFINITY,
       });
-      expect(errorsOf(await stack.run("up"))).toMatch(/The request may have been carried out/);
+      expect(errorsOf(await stack.run("up"))).toMatch(/The request may have succeeded/);
       expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\/key-/);
       lost.off();
       expectOk(await stack.run("up", { env: { CLOUDINFRA_JOURNAL_DIR: "another-machine" } }));

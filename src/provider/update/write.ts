@@ -226,14 +226,14 @@ function tooManyConflicts(
   refusal: CloudInfraError,
   tries: number,
 ): CloudInfraError {
-  const often = tries === 1 ? "once" : `${tries} times`;
+  const often = tries === 1 ? "" : ` ${tries} times`;
   const again = "Something else keeps changing it. Run `pulumi up` again later";
   const field =
     "If reads of the service lag, run `pulumi up` again later. " +
-    `The provider used ${revision}. If that is not its revision, set cloudinfra:revisionField to the field with the revision`;
+    `If ${revision} is not the revision of the ${context.kind.name}, set cloudinfra:revisionField to the name of the field with the revision`;
   return new CloudInfraError(
     "revision_conflict",
-    `the service rejected the revision of ${context.kind.name} ${id} ${often}, although nobody changed a managed property`,
+    `the service rejected the revision ${revision} of ${context.kind.name} ${id}${often}, although nobody changed a managed property`,
     { ...requestOf(refusal), hint: `Nothing was overwritten. ${tries === MAX_ATTEMPTS ? again : field}` },
   );
 }

@@ -149,8 +149,8 @@ describe("a rejected exchange", () => {
       [
         `reading failed: the token exchange at ${service.tokenEndpoint} rejected the request: invalid_grant: the subject token [secret] is not known here (400)`,
         "  code unauthorized",
-        "  hint: Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
-          "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType).",
+        "  hint: Check cloudinfra:oidcSubject, cloudinfra:oidcSubjectAudience and cloudinfra:oidcSubjectTokenType. " +
+          "The token service must accept the token's issuer, audience and type.",
         "  docs: pulumi-cloudinfra/docs/errors.md#unauthorized",
       ].join("\n"),
     );

@@ -89,7 +89,7 @@ describe("the object of a killed replacement", () => {
     const said = await web.up();
     expect(said).toContain("(403)");
     expect(said).toContain("it finishes an interrupted creation whose object is not needed");
-    expect(said).not.toContain("the state records it");
+    expect(said).not.toContain("the state keeps the unfinished creation");
     expect(web.inState()).toEqual(before);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);

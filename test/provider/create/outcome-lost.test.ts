@@ -18,7 +18,7 @@ describe("an interrupted creation whose operation can't be found", () => {
     const said = await web.up();
     expect(said).toContain(`the service no longer reports operation ${operation}`);
     expect(said).toContain(`the service lists ${id} with the same name`);
-    expect(said).toContain("Adopt the object with the `import` option");
+    expect(said).toContain("adopt it with the `import` option");
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);
     expect(await web.journalEntry()).toEqual(before);

@@ -100,7 +100,7 @@ describe("two providers at once", () => {
     const first = await web.journalEntry();
     service.emulator.finishOperations();
     await sent(service, { key: nextKey(first.key), body: first.body.replace("m1.small", "m1.large") });
-    expect(await web.up(LONG)).toMatch(/\(422\).*The request may have been carried out/s);
+    expect(await web.up(LONG)).toMatch(/\(422\).*The request may have succeeded/s);
     expect(web.inState().id).toBe(`operation/key-${nextKey(first.key)}`);
     expect(await web.journalEntry()).toMatchObject({ key: nextKey(first.key) });
     expect(await web.up(LONG)).toMatch(/\(422\)/);

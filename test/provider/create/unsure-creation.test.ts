@@ -22,7 +22,7 @@ describe("a request without a reply", () => {
     lost.off();
     const [first] = web.posts();
     const key = first?.headers["idempotency-key"];
-    expect(said).toContain("The request may have been carried out");
+    expect(said).toContain("The request may have succeeded");
     expect(web.inState().id).toBe(`operation/key-${key}`);
     expect(web.inState().state.__pending).toEqual({ key, body: first?.body, at: expect.any(Number) });
     expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
@@ -162,7 +162,7 @@ test.each([501, 507, 520, 598])(
 );
 
 describe("a failure doesn't count as stored", () => {
-  test("if an earlier reply was lost, even if its trace id stays the same: the lost request may have been carried out", async () => {
+  test("if an earlier reply was lost, even if its trace id stays the same: the lost request may have succeeded", async () => {
     const { service, web, fail } = await start();
     fail({ kind: "lost-reply", times: 1 });
     const outage = fail({ kind: "status", status: 503, problem: { trace_id: "tr-outage-1" } });

@@ -53,7 +53,7 @@ describe("the settings", () => {
     [{ token: "" }, "cloudinfra:token is not set"],
     [{ endpoint: "ftp://x" }, "the setting cloudinfra:endpoint must be a URL"],
     [{ endpoint: "http://api.example.com" }, "cloudinfra:endpoint must begin with https://"],
-    [{ concurrency: "none" }, "cloudinfra:concurrency is not a number above zero"],
+    [{ concurrency: "none" }, "cloudinfra:concurrency must be a number greater than zero"],
   ])("%j is an error on the resource, when a call is made", async (config, words) => {
     const service = await startService();
     const { instances } = await service.newProviders(config);
