@@ -83,7 +83,7 @@ const nameIn = (urn: string): string => resourceName(urn) ?? "";
  * Combines two URNs. Stack and project come from the engine's, because `pulumi stack rename` changes the engine's URN but not the inputs.
  * The rest comes from the inputs, because the provider looks for that: if a parent's name contains "::", the two URNs differ.
  */
-function urnForNextUp({ urn, inputs }: PendingCreation): string {
+export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
   return [...urn.split("::").slice(0, 2), ...inputs.urn.split("::").slice(2)].join("::");
 }

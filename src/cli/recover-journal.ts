@@ -150,6 +150,7 @@ export async function writeEntries(
   const keys = new Map<string, string>();
   const recovered: RecoveredCreation[] = [];
   for (const { kind, name, urn, entry } of creations) {
+    if (entry !== undefined && (await journal.isGivenUp(entry.key))) continue;
     const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
     recovered.push({ kind, name, urn, status });
   }

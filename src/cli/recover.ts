@@ -4,7 +4,7 @@ import { formatError } from "../diagnostics/format";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
-import { interruptedCreations, titleOf } from "./recover-creations";
+import { interruptedCreations, titleOf, urnForNextUp } from "./recover-creations";
 import {
   type EntryStatus,
   findStrayEntries,
@@ -106,7 +106,7 @@ async function forget(
   const forgotten = await forgetCreation(journals, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
-  const isPending = interruptedCreations(deployment).some((creation) => creation.urn === urn);
+  const isPending = deployment.pendingCreations.some((creation) => urnForNextUp(creation) === urn);
   if (entries + abandoned === 0 && !isPending) {
     const isNamed = organizationOf(deployment, options) !== undefined;
     throw new CloudInfraError("not_found", `no creation to forget for ${urn}`, {

@@ -71,7 +71,8 @@ export async function diffResource(
     const isGivenUp =
       isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
     if (isGivenUp) {
-      await show(`creating another ${kind.name}: the unfinished creation was given up`);
+      const next = isNewImport ? `importing ${kind.name} ${imported}` : `creating another ${kind.name}`;
+      await show(`${next}: the unfinished creation was given up`);
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     if (isPlaceholder(id)) {
@@ -97,7 +98,8 @@ export async function diffResource(
     for (const purpose of possiblePurposes(urn, key)) {
       if (!checkedWithOlds && purpose.replaces === undefined) continue;
       const entry = await journal?.read(purpose);
-      if (entry !== undefined && !isRecordedInState(entry, { key, id })) return { ...plainly, changes: true };
+      if (entry !== undefined && !isRecordedInState(entry, { key, keyAt: olds.keyAt, id }))
+        return { ...plainly, changes: true };
     }
     // Without an update, the engine would keep the plaintext outputs.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];

@@ -113,7 +113,7 @@ async function creationUnclear(
   { olds, pending, error }: { olds: Recorded; pending: Pending; error: CloudInfraError },
 ): Promise<PartialState> {
   const { name } = context.kind;
-  const others = (await findSameNamed(context, pending)).join(", ");
+  const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
   const hint =
     `Check in the service whether ${name} ${id} exists; ` +
     `${others === "" ? "it lists nothing with that name" : `it lists ${others} with that name`}. ` +

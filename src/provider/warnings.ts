@@ -2,9 +2,11 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { isSameName } from "../model/names";
+import { isLaterMoment } from "../model/outputs";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
 import { type Desired, resourceName } from "../model/state";
+import { readUntil } from "./absence";
 import type { Context } from "./context";
 import { isLive } from "./live-objects";
 import { GIVE_UP } from "./partial-state";
@@ -18,7 +20,9 @@ export async function outcomeUnknown(
   pending: Pending,
 ): Promise<CloudInfraError> {
   const held = context.session.tracker.get(inputs.urn ?? "").id;
-  const same = (await findSameNamed(context, pending)).filter((id) => id !== held);
+  const same = (await findSameNamed(context, pending))
+    .filter((object) => object.id !== held || isCreatedSince(object, pending))
+    .map(({ id }) => id);
   const found =
     same.length === 0
       ? `no ${context.kind.name} with the same name`
@@ -45,7 +49,12 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
 
 /** Warns of objects that an interrupted creation may have left, if its outcome is unknown and no resource needs it. */
 export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
-  const ids = await findSameNamed(context, pending);
+  const objects = await readUntil(
+    context,
+    () => findSameNamed(context, pending),
+    (found) => found.length > 0,
+  );
+  const ids = objects.map(({ id }) => id);
   if (ids.length === 0) return;
   const words =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
@@ -81,25 +90,30 @@ export async function warnOfObjectLeftAlone(
   );
 }
 
+/** Whether an object was created after a creation began. The replacement of an object may have its id, because some services reuse ids. */
+function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
+  return at !== undefined && isLaterMoment(fields.created_at, new Date(at).toISOString());
+}
+
 /**
- * Returns the ids of the objects that have the requested name of a creation and belong to no resource of this run. The provider only reports
- * them: a name doesn't prove that the creation made the object.
+ * Returns the objects that have the requested name of a creation and belong to no resource of this run. The provider only reports them: a name
+ * doesn't prove that the creation made the object.
  */
-export async function findSameNamed(context: Context, pending: Pending): Promise<string[]> {
+export async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
   const { name: wanted, project } = sentFields(pending);
   const objects = await context.kind.requests(context.session.client, project).list(context);
-  const ids: string[] = [];
-  for (const { id, fields } of objects) {
-    const isCandidate = isSameName(fields.name, wanted) && !pending.imported?.includes(id);
-    if (isCandidate && !(await isLive(context, id))) ids.push(id);
+  const found: ApiObject[] = [];
+  for (const object of objects) {
+    const isCandidate = isSameName(object.fields.name, wanted) && !pending.imported?.includes(object.id);
+    if (isCandidate && !(await isLive(context, object.id))) found.push(object);
   }
-  return ids;
+  return found;
 }
 
 /** Warns of objects that a failed creation may have made: the failure that the service stored for its key doesn't exclude that (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
-    const ids = await findSameNamed(context, pending);
+    const ids = (await findSameNamed(context, pending)).map(({ id }) => id);
     if (ids.length === 0) return;
     // The object's name may be a secret, so the warning gives the resource's name.
     const { name } = context.kind;

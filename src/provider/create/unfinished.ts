@@ -3,6 +3,7 @@ import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
+import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
 import { isLive } from "../live-objects";
@@ -43,11 +44,13 @@ export function possiblePurposes(urn: string, key: string | undefined): Creation
 
 /**
  * Whether the state already has what a journal entry records. The replacement of the object in the state may have the same id, because some
- * services derive ids from names.
+ * services reuse ids. With `--replace` and taint, the entry doesn't name what it replaces.
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
-  const isReplacement = replaces !== undefined && replaces === seen.key && resource !== seen.key;
+  const isLater = replaces === undefined && seen.keyAt !== undefined && entry.at > seen.keyAt;
+  const replacesIt = replaces !== undefined && replaces === seen.key;
+  const isReplacement = resource !== seen.key && (isLater || replacesIt);
   return [
     [key, seen.key],
     [isReplacement ? undefined : id, seen.id],
@@ -154,7 +157,10 @@ export async function finishUnfinishedCreations(
   const { key, keyAt } = state;
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (entry === undefined || isRecordedInState(entry, { key, id, operation: state.pending?.operation?.id }))
+    if (
+      entry === undefined ||
+      isRecordedInState(entry, { key, keyAt, id, operation: state.pending?.operation?.id })
+    )
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
@@ -179,6 +185,7 @@ export async function finishAndDiscard(
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   const { isLate = false, id, operation } = unfinished;
+  context.secretSources.push(requestedArguments(unfinished, inputs.secrets));
   try {
     if (!isLate || id !== undefined || operation !== undefined)
       return await context.progress.during("cleaning up an interrupted creation", () =>

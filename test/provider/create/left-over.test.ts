@@ -73,6 +73,24 @@ describe("the object of a killed replacement", () => {
     expect(web.posts()).toHaveLength(2);
   });
 
+  test.each(["slug", "counter"] as const)(
+    "of `up --replace` is adopted if it has the former object's id (ids: %s)",
+    async (ids) => {
+      const { service, web } = await oneInstance({ behaviour: { ids, idReuse: true } });
+      await web.up({ name: "web" });
+      const { id } = web.inState();
+      service.emulator.remove(id, "instance");
+      await web.killedUp({ name: "web" }, { targetReplace: true });
+      const { replaces: _replaces, ...entry } = await web.journalEntry();
+      await web.writeEntry({ ...entry, id }); // the process has outlived its command
+      service.emulator.finishOperations();
+      web.saveAsDeleted();
+      expect(await web.up({ name: "web" })).toBeUndefined();
+      expect(await web.expectOne()).toBe(id);
+      expect(web.posts()).toHaveLength(2);
+    },
+  );
+
   test("is deleted if it was created in another project and only lists show it", async () => {
     const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
     await web.up();
@@ -147,6 +165,27 @@ test("a request that may never have been sent isn't sent for an older interrupte
   expect(await web.up()).toBeUndefined();
   await web.expectOne();
   expect(service.warnings).toEqual([]);
+});
+
+test("the warning about an older interrupted creation doesn't show its secret name", async () => {
+  const { service, web } = await oneInstance({ behaviour: { ids: "slug" } });
+  await web.killedBeforeReply({ __secrets: ["name"], name: "acme-merger-db" });
+  service.emulator.finishOperations();
+  const second = { __secrets: ["name"], name: "acme-merger-two" };
+  expect(await web.up(second, { onAnotherMachine: true })).toBeUndefined();
+  expect(await web.up(second)).toBeUndefined();
+  expect(service.warnings).toEqual([expect.stringContaining("may have created instance [secret], which")]);
+});
+
+test("the object of an older interrupted creation is reported even if lists lag", async () => {
+  const { service, web } = await oneInstance({ behaviour: { lagRequests: 2 } });
+  const entry = await web.killedBeforeReply();
+  service.emulator.finishOperations();
+  const [other = ""] = service.emulator.instances.keys();
+  await web.up({}, { onAnotherMachine: true });
+  await web.writeEntry({ ...entry, at: 1 });
+  expect(await web.up()).toBeUndefined();
+  expect(service.warnings).toEqual([expect.stringContaining(`may have created instance ${other}, which`)]);
 });
 
 describe("the deletion of a project", () => {

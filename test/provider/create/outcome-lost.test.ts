@@ -24,6 +24,19 @@ describe("an interrupted creation whose operation can't be found", () => {
     expect(await web.journalEntry()).toEqual(before);
   });
 
+  test("lists the replacement of an object, although it has the former object's id", async () => {
+    const { service, web } = await oneInstance({ behaviour: { ids: "slug", idReuse: true } });
+    await web.up({ name: "web" });
+    const { id } = web.inState();
+    service.emulator.remove(id);
+    await service.clock.sleep(60_000);
+    const entry = await web.killedBeforeReply({ name: "web", image: "debian-14" });
+    service.emulator.finishOperations();
+    await web.writeEntry({ ...entry, at: 1 });
+    const said = await web.up({ name: "web", image: "debian-14" });
+    expect(said).toContain(`the service lists ${id} with the same name`);
+  });
+
   test.each([403, 404])(
     "is resumed once a token may read it, if an earlier token may not (%d)",
     async (status) => {

@@ -35,6 +35,11 @@ export class EngineCalls {
     return this.saved;
   }
 
+  /** Records that the object in the state was deleted before its replacement was created. */
+  saveAsDeleted(): void {
+    this.isDeleted = true;
+  }
+
   /** Makes the calls of `up`, except for the deletions at its end. */
   protected async apply(provider: HostProvider, news: Properties, how: CommandOptions): Promise<void> {
     if (this.saved === undefined) return this.create(provider, await checked(provider, {}, news));
