@@ -130,10 +130,13 @@ function sides(context: Context, change: Change, object: ApiObject): PropertySid
 
 /** Returns the fields, with null for each one that others have removed. This update and an unsettled one may have removed the others. */
 function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
-  if (change.unsettled !== undefined) return object.fields;
   const ignored = ignoredBy(context, change);
+  const { unsettled = {}, news } = change;
   const others = context.kind.fields.filter(
-    (field) => !change.fields.includes(field) && !mentionsProperty(ignored, field.name),
+    (field) =>
+      !(change.fields.includes(field) && news[field.name] === undefined) &&
+      !Object.hasOwn(unsettled, field.name) &&
+      !mentionsProperty(ignored, field.name),
   );
   return withRemovedFields(others, object, change.olds).fields;
 }
@@ -154,7 +157,10 @@ function judged(
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isKnown = object.revision === undefined || hasKnownRevision(change, object);
-  return judgeConflict(all, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
+  const isOwnRemoval = ({ isShown, field }: PropertySides): boolean =>
+    !isShown && Object.hasOwn(change.unsettled ?? {}, field.name);
+  const sides = all.filter((side) => !isOwnRemoval(side));
+  return judgeConflict(sides, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
