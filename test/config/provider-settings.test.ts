@@ -107,7 +107,7 @@ test.each<[string, Texts, string]>([
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
-    '`oidcSubject` of the provider "eu" is not github, file:<path> or env:<variable>',
+    '`oidcSubject` of the provider "eu" must be github, file:<path> or env:<variable>',
   ],
 ])("an error about %s doesn't contain the value", (_what, args, why) => {
   const said = words(args);

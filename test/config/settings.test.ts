@@ -62,12 +62,12 @@ describe("an error about an invalid setting names its source and the correction,
     ["formerEndpoints", '["https://a', "CLOUDINFRA_FORMER_ENDPOINTS"],
   ])("%s: %s", (name, value, variable) => {
     const inStack = words({ ...needed, [name]: value });
-    expect(inStack).toContain(`the stack's setting cloudinfra:${name} is not `);
+    expect(inStack).toContain(`the stack's setting cloudinfra:${name} must be `);
     expect(inStack).toContain(`pulumi config set cloudinfra:${name}`);
     expect(inStack, "the stack takes precedence").not.toContain(variable);
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
-    expect(inVariable).toContain(`the variable ${variable} is not `);
+    expect(inVariable).toContain(`the variable ${variable} must be `);
     expect(inVariable).toContain(
       `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
     );
@@ -146,9 +146,9 @@ describe("the token's source", () => {
     [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
     [
       "eyJ-a-token",
-      "the stack's setting cloudinfra:oidcSubject is not github, file:<path> or env:<variable>",
+      "the stack's setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
     ],
-    ["file:", "cloudinfra:oidcSubject is not github"],
+    ["file:", "cloudinfra:oidcSubject must be github"],
   ])("causes an error that lists the valid subjects if the subject is %s", (oidcSubject, wanted) => {
     const oidcIssuer = "https://sts.example.com";
     const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
