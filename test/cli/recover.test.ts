@@ -382,6 +382,22 @@ describe("recover --forget", () => {
     expect(stdout).toContain(CLEAR);
   });
 
+  it("prints how to clear Pulumi's list if the state holds the creation too, and later runs don't revive it", async () => {
+    const { write, recover } = machine();
+    const pending = [creating(resource(INSTANCE, "web", instanceInputs()))];
+    const placeholder = {
+      ...resource(INSTANCE, "web", instanceInputs({ __key: KEY }), { id: "operation/op-1" }),
+      outputs: { __key: KEY, __pending: secret({ key: KEY }) },
+    };
+    const before = write(exported({ resources: [placeholder], pending }));
+    const { stdout } = await recover(["--file", before, "--forget", WEB]);
+    expect(stdout).toContain(CLEAR);
+    const inputs = instanceInputs({ __key: OTHER_KEY });
+    const next = { ...resource(INSTANCE, "web", inputs, { id: "ins-2" }), outputs: { __key: OTHER_KEY } };
+    const later = await recover(["--file", write(exported({ resources: [next], pending }))]);
+    expect(later).toMatchObject({ code: 0, stdout: expect.not.stringContaining("wrote a journal entry") });
+  });
+
   it("fails if there is no such entry", async () => {
     const { write, recover } = machine();
     const { code, stderr } = await recover(["--file", write(killed), "--forget", "urn:x"]);

@@ -197,6 +197,21 @@ describe("a creation whose operation failed", () => {
   });
 });
 
+test("a preview says that an object is imported in place of a creation that was given up", async () => {
+  const { web, service } = await oneInstance({ behaviour: { operationMs: LONG_MS } });
+  await web.up(SHORT);
+  service.emulator.finishOperations();
+  const [id = ""] = service.emulator.instances.keys();
+  await web.giveUp();
+  const write = vi.fn(async () => {});
+  const row = vi.spyOn(EngineLog.prototype, "statusLogFor").mockReturnValue({ write });
+  onTestFinished(() => row.mockRestore());
+  const process = await web.process();
+  const { inputs } = await process.check(web.inState().inputs, web.news({ __import: id }));
+  await process.diff(web.inState().id, web.inState().state, inputs);
+  expect(write).toHaveBeenLastCalledWith(`importing instance ${id}: the unfinished creation was given up`);
+});
+
 describe("after an unfinished creation is given up, the resource is created with a key that was never sent,", () => {
   /** Creates an instance that doesn't become ready in time, deletes it at the service, and gives its creation up. */
   async function giveUp({ service, web }: Awaited<ReturnType<typeof oneInstance>>) {
