@@ -61,8 +61,10 @@ export async function deleteResource(context: Context, id: string, state: Record
 
 /** Whether an unfinished replacement of an earlier run needs to be finished. One that this run has created doesn't. */
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
-  const { journal } = context.session;
+  const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
+  // Without a program, nothing shows whether the state has the object. Its own deletion removes the entry. Otherwise, a warning names it at the end.
+  if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
   // If the engine saves the state only at the end of the command, the entry is the only record of the replacement after a kill.
   if (!entry.isKept) await journal.remove(entry.key);

@@ -91,6 +91,11 @@ export class OneInstance extends EngineCalls {
     return errorOf(work());
   }
 
+  /** Runs an `up` that is interrupted before it deletes replaced objects, and before the program removes the journal entry. */
+  async interruptedUp(args: Properties, run: RunOptions = {}): Promise<void> {
+    await this.apply(await this.process(run), this.news(args), run);
+  }
+
   /** Runs an `up` that is killed when it first waits for something, or, with `pauses`, at a later wait. */
   async killedUp(
     args: Properties = {},
