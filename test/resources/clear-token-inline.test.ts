@@ -1,6 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { warnOfTokenInClear } from "../../src/resources/dynamic-resource";
+
+afterEach(() => {
+  pulumi.runtime.setAllConfig({});
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 test("a secret token causes no warning in an inline program, whose settings are not in the environment", () => {
   const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 const path = "../../src/resources/dynamic-resource";
 const freshProgram = () => {
@@ -23,6 +23,12 @@ beforeEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
   await pulumi.runtime.setMocks(MOCKS); // begins another run of a program
+});
+
+afterAll(() => {
+  pulumi.runtime.setAllConfig({});
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
 });
 
 describe("a token in the stack's settings", () => {

@@ -54,9 +54,7 @@ describeOnEngines(
               `so its outcome is unknown: the service lists ${id} with the same name`,
           );
         }
-        expect(errors).toMatch(
-          /hint: Adopt the object.*recover --forget <urn>.*Nothing was created or adopted/,
-        );
+        expect(errors).toMatch(/hint: Nothing was created or adopted.*`import`.*recover --forget <urn>/);
         expect(postsOf(emulator)).toHaveLength(asked);
         expect([...emulator.instances.keys()]).toEqual([saved, noted]);
 
