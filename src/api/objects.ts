@@ -19,33 +19,34 @@ export interface ApiObject {
 
 export const idSchema = v.pipe(textSchema, v.nonEmpty());
 
-const pair = v.union([
-  v.pipe(
-    v.object({ key: v.string(), value: v.unknown() }),
-    v.transform(({ key, value }) => [key, value] as const),
-  ),
-  v.pipe(
-    v.object({ name: v.string(), value: v.unknown() }),
-    v.transform(({ name, value }) => [name, value] as const),
-  ),
-  v.pipe(
-    v.string(),
-    v.regex(/^[^=]+=/),
-    v.transform((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)] as const),
-  ),
-]);
+/** Returns labels (§2.2) as a map. Services may show them as a list of pairs or as strings; any other form is returned as received. */
+function toLabels(shown: unknown): unknown {
+  const isText = typeof shown === "string";
+  const parts: unknown = isText ? shown.split(",").filter((part) => part.trim() !== "") : shown;
+  if (!Array.isArray(parts)) return shown;
+  const pairs = parts.flatMap((part: unknown) => toPair(part) ?? []);
+  return pairs.length === parts.length ? Object.fromEntries(pairs) : shown;
+}
 
-/** Labels (§2.2) as a map, a list of pairs, or a list of `key=value`. Any other form is kept as received. */
-const labels = v.union([
-  v.pipe(
-    v.array(pair),
-    v.transform((pairs) => Object.fromEntries(pairs)),
-  ),
-  v.unknown(),
-]);
+/** Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. */
+function toPair(part: unknown): readonly [readonly [string, unknown]] | undefined {
+  if (typeof part === "string") {
+    const [, key, value] = /^\s*([^=]+)=(.*)$/s.exec(part) ?? /^\s*([^:]+):\s*(.*)$/s.exec(part) ?? [];
+    return key === undefined ? undefined : [[key, value]];
+  }
+  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
+  const fields = new Map<string, unknown>(entries.map(([name, value]) => [name.toLowerCase(), value]));
+  const key = fields.get("key") ?? fields.get("name");
+  if (typeof key === "string" && fields.has("value")) return [[key, fields.get("value")]];
+  const [only, ...others] = entries;
+  return only === undefined || others.length > 0 ? undefined : [only];
+}
 
 /** A project (§2.1) or an instance (§2.2): any object with an id. */
-export const objectSchema = v.looseObject({ id: idSchema, labels: v.optional(labels) });
+export const objectSchema = v.looseObject({
+  id: idSchema,
+  labels: v.optional(v.pipe(v.unknown(), v.transform(toLabels))),
+});
 
 /**
  * Parses the reply to a request for one object.

@@ -93,14 +93,20 @@ function isSendable({ type }: Field, value: unknown): boolean {
 
 function mergedLabels(field: Field, sources: Sources): Labels {
   const { olds, news, current, ignored } = sources;
+  if (isUnreadable(field, current[field.wire])) throw unreadableLabels(field);
   const now = labelsOf(current[field.wire]);
-  const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);
   const managedBefore = remoteKeysOf(field, now, Object.keys(labelsOf(olds[field.name])));
-  const isLeft = (key: string): boolean => isReadable && isIgnored(ignored, [field.name, key]);
+  const isLeft = (key: string): boolean => isShown(field, sources) && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
   return sorted(Object.fromEntries([...kept, ...own]));
+}
+
+function unreadableLabels({ name }: Field): CloudInfraError {
+  const message = `the service shows ${name} in an unknown form, so the update might remove ${name} that others have set`;
+  const hint = `Nothing was overwritten. Add "${name}" to ignoreChanges, and change the ${name} in the service`;
+  return new CloudInfraError("revision_conflict", message, { hint });
 }
 
 /** Requires that the object shows the unmanaged fields that its own URL has shown. If a list omits them, the update would remove them. */

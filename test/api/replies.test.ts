@@ -219,7 +219,7 @@ describe("unusual but valid replies", () => {
     for (const { fields } of objects) expect(fields).toEqual({ id: "ins-1", labels: map });
   });
 
-  it.each([[["web", "tier=a"]], [[{ tier: "a" }]], ["tier=a"], [{ tier: "a" }], [null]])(
+  it.each([[["web", "tier=a"]], [[{ tier: "a", team: "b" }]], ["web"], [{ tier: "a" }], [null]])(
     "may have labels of any other form, which are kept: %j",
     async (labels) => {
       const { origin } = await startService(inTurn({ body: { id: "ins-1", labels } }));

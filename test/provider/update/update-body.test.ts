@@ -108,10 +108,10 @@ describe("labels of an unknown form", () => {
     expect(JSON.parse(body).labels).toEqual(object.labels);
   });
 
-  test("count as not shown: a label that is ignored is sent as the state has it", () => {
+  test("cause an error if the program sets labels and doesn't ignore them", () => {
     const own = instanceNews({ labels: { team: "web" } });
-    const body = textOf(own, own, object, ["labels.team"]);
-    expect(JSON.parse(body).labels).toEqual({ team: "web" });
+    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("shows labels in an unknown form");
+  });
   });
 });
 
