@@ -112,7 +112,6 @@ describe("labels of an unknown form", () => {
     const own = instanceNews({ labels: { team: "web" } });
     expect(() => textOf(own, own, object, ["labels.team"])).toThrow("shows labels in an unknown form");
   });
-  });
 });
 
 describe("a property in ignoreChanges", () => {

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../provider/one-instance";
+
+type Labels = Record<string, string>;
+
+/** Forms in which a service may return labels. */
+const forms: Record<string, (labels: Labels) => unknown> = {
+  "a list of keys and values": (labels) => Object.entries(labels).map(([key, value]) => ({ key, value })),
+  "a list of names and values": (labels) => Object.entries(labels).map(([name, value]) => ({ name, value })),
+  "a list with capitalized fields": (labels) =>
+    Object.entries(labels).map(([Key, Value]) => ({ Key, Value })),
+  "a list of maps": (labels) => Object.entries(labels).map(([key, value]) => ({ [key]: value })),
+  "a list of key=value": (labels) => Object.entries(labels).map((pair) => pair.join("=")),
+  "a list of key:value": (labels) => Object.entries(labels).map((pair) => pair.join(":")),
+  "a string of key=value": (labels) =>
+    Object.entries(labels)
+      .map((pair) => pair.join("="))
+      .join(", "),
+};
+
+/** An instance with the label `role=web`, at a service that returns labels in this form, to which somebody adds a label. */
+async function sharedInstance(form: (labels: Labels) => unknown) {
+  const { service, web } = await oneInstance({
+    behaviour: { spelling: (now: object) => ({ ...now, labels: form(Object(now).labels) }) },
+  });
+  expect(await web.up({ labels: { role: "web" } })).toBeUndefined();
+  const { id } = web.inState();
+  service.emulator.edit(id, { labels: { role: "web", owner: "ops" } });
+  await web.refresh();
+  return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+}
+
+describe("an in-place update keeps the labels of others if the service returns labels as", () => {
+  test.each(Object.entries(forms))("%s", async (_name, form) => {
+    const { web, labels } = await sharedInstance(form);
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(labels()).toEqual({ role: "api", owner: "ops" });
+    expect(await web.up({ labels: {} })).toBeUndefined();
+    expect(labels()).toEqual({ owner: "ops" });
+  });
+});
+
+describe("if the service returns labels in an unknown form", () => {
+  const keysOnly = (labels: Labels): unknown => Object.keys(labels);
+
+  test("an in-place update of an instance with labels is rejected, and changes nothing", async () => {
+    const { web, labels } = await sharedInstance(keysOnly);
+    const error = await web.up({ labels: { role: "web" }, flavor: "m1.large" });
+    expect(error).toContain("shows labels in an unknown form");
+    expect(error).toContain('Add "labels" to ignoreChanges');
+    expect(labels()).toEqual({ role: "web", owner: "ops" });
+  });
+});
