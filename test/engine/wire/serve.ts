@@ -9,6 +9,9 @@ export interface Served {
   close(): void;
 }
 
+/** The ports of this process so far. The real engine is another process in each run, so a process and a port identify a run. */
+const usedPorts = new Set<number>();
+
 export async function serve(register: (server: grpc.Server) => void): Promise<Served> {
   const server = new grpc.Server(channelOptions);
   register(server);
@@ -17,6 +20,11 @@ export async function serve(register: (server: grpc.Server) => void): Promise<Se
       error ? reject(error) : resolve(bound),
     );
   });
+  if (usedPorts.has(port)) {
+    server.forceShutdown();
+    return serve(register);
+  }
+  usedPorts.add(port);
   return { address: `127.0.0.1:${port}`, close: () => server.forceShutdown() };
 }
 
