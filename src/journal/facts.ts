@@ -83,10 +83,9 @@ export class RunFacts {
     return this.own.has(JSON.stringify(fact)) || this.hasOther(fact);
   }
 
-  /** Reports whether another process of this run has added the fact. */
+  /** Reports whether another process of this run has added the fact, even if this process has added it, too. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
-    if (this.own.has(line)) return false;
     const read = this.folders().map((folder) =>
       withDiskTimeout(folder, () => this.readOthers(folder)).catch((): string[] => []),
     );

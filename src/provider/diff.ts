@@ -42,7 +42,6 @@ export async function diffResource(
     checkedWithOlds && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
   const isDecided = checkedWithOlds && !tracker.isPreview;
-  if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
@@ -54,6 +53,8 @@ export async function diffResource(
   tracker.recordDiff(urn, object, olds, replaces);
   // Another process may be about to delete another record of the object, or to adopt it.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
+  // Both processes record the object before they check, so at least one of them finds the other's record.
+  if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   return answer;
 
   async function judged(): Promise<DiffResult> {

@@ -32,6 +32,7 @@ describe("a fact of a run", () => {
   test("can be retracted for all processes, and added again", async () => {
     const [one, other] = [facts(), facts()];
     await one.add(LIVE);
+    expect(await one.hasOther(LIVE)).toBe(false);
     await one.retract(LIVE);
     expect(await other.has(LIVE)).toBe(false);
     await one.add(LIVE);

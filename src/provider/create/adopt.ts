@@ -82,6 +82,7 @@ export async function adopt(
   const left = await findUnfinishedCreation(context, inputs);
   await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have come in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
+  await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const makers = await findPossibleCreators(context, before.object);
   const hasWaited = left !== undefined && (await finishOwnCreation(context, inputs, left, makers));
   const { object, there, wanted, differences } = hasWaited
@@ -114,11 +115,14 @@ const ADOPTED = { isResumed: true };
 /** Requires that no other resource has the object. */
 async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
   const { urn = "" } = inputs;
-  const { tracker, journal } = context.session;
-  const object = identityOf(context, id);
-  const holder = claimForImport(tracker, object, urn);
+  const holder = claimForImport(context.session.tracker, identityOf(context, id), urn);
   if (holder !== urn) throw alreadyManaged(context.kind, id, holder);
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
+  await requireUnmanagedElsewhere(context, id);
+}
+
+async function requireUnmanagedElsewhere(context: Context, id: string): Promise<void> {
+  if (await isLiveElsewhere(context.session.journal, identityOf(context, id)))
+    throw alreadyManaged(context.kind, id);
 }
 
 /**

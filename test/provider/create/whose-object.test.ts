@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { RunFacts } from "../../../src/journal/facts";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { ResourceTracker } from "../../../src/provider/tracker";
@@ -363,6 +364,42 @@ describe("provider processes of one run", () => {
       "another resource and this resource have the same instance",
     );
   });
+
+  test.each([1, 2, 3, 4])(
+    "report a conflict if one imports the instance while the other compares it (interleaving %i)",
+    async (turn) => {
+      const { service, web } = await oneInstance();
+      await web.up();
+      const { id, inputs, state } = web.inState();
+      const outside = { run: `127.0.0.1:${randomUUID()}` };
+      const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
+      const [one, other] = [await open(), await open()];
+      const importing = await checked(other, {}, web.news({ __urn: OLD, __import: id }));
+      const compared = await checked(one, inputs, web.news());
+      const { hasOther } = RunFacts.prototype;
+      let reads = 0;
+      let comparison: Promise<unknown> | undefined;
+      const spy = vi.spyOn(RunFacts.prototype, "hasOther").mockImplementation(async function (
+        this: RunFacts,
+        fact,
+      ) {
+        const answer = await hasOther.call(this, fact);
+        if (comparison === undefined && "live" in fact && ++reads === turn) {
+          comparison = one.diff(id, state, compared);
+          await comparison.catch(() => undefined);
+        }
+        return answer;
+      });
+      onTestFinished(() => spy.mockRestore());
+      const ends: PromiseSettledResult<unknown>[] = await Promise.allSettled([other.create(importing)]);
+      ends.push(...(await Promise.allSettled([comparison ?? one.diff(id, state, compared)])));
+      const reasons = ends.flatMap((end) =>
+        end.status === "rejected" ? [String(Object(end.reason).message)] : [],
+      );
+      expect(reasons.join()).toContain("is already managed by");
+      expect(deletions(service)).toEqual([]);
+    },
+  );
 
   test("delete an object that is replaced although the diff required no replacement, for example by an option of a transform", async () => {
     const { service, web } = await oneInstance();
