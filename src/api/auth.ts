@@ -72,7 +72,7 @@ export async function readTokenFile(
       `${isPath ? name : `${kind} named by ${source}`} can't be read`,
       {
         ...(isPath && { cause }),
-        hint: "Check the path. A relative path starts at the program's folder.",
+        hint: "Check the path. Relative paths are resolved from the program's folder.",
       },
     );
   }

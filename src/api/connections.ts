@@ -155,8 +155,8 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  */
 export function readCertificates(file: string): readonly string[] {
   const failed = (why: string): CloudInfraError =>
-    new CloudInfraError("config_invalid", `the file ${file} of cloudinfra:caFile ${why}`, {
-      hint: "Name a PEM file with the authority's certificates. A relative path starts at the program's folder.",
+    new CloudInfraError("config_invalid", `the CA file ${file}, set by cloudinfra:caFile, ${why}`, {
+      hint: "Set `caFile` to a PEM file that contains the CA certificates. Relative paths are resolved from the program's folder.",
     });
   let text: string;
   try {

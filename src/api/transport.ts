@@ -178,6 +178,6 @@ function hintFor(code: string): string | undefined {
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
     return "Check this machine's clock. If it is right, ask the service's operators to renew the certificate";
   if (NO_TLS.test(code))
-    return "Check the address and its port: the server there doesn't use TLS, or only an incompatible version";
+    return "Check the address and its port: the server there doesn't use TLS, or uses an incompatible version";
   return undefined;
 }

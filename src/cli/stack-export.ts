@@ -210,7 +210,7 @@ async function readExportFile(file: string): Promise<string> {
     return await readFile(file, "utf8");
   } catch (cause) {
     throw new CloudInfraError("input_invalid", `can't read the export ${file}`, {
-      hint: "Check the path given with --file. A relative path starts at the folder given with --cwd.",
+      hint: "Check the path given with --file. Relative paths are resolved from the folder given with --cwd.",
       cause,
     });
   }

@@ -105,7 +105,7 @@ export function readSettings(
     (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, look, provider));
   return {
     provider,
-    endpoint: read("endpoint", look) ?? missing("endpoint", "the address of the service", provider),
+    endpoint: read("endpoint", look) ?? missing("endpoint", "the service's address", provider),
     token: token ?? missing("token", "a token", provider),
     operationTimeoutMs: read("operationTimeout", look),
     allowHttp: read("allowHttp", look),
@@ -148,7 +148,7 @@ function missing(name: "endpoint" | "token", what: string, provider: string | un
   const prefix = provider === undefined ? "cloudinfra:" : "";
   const others = SOURCES.slice(1).map((source) => prefix + source);
   const or = ` You can set ${others.slice(0, -1).join(", ")} or ${others.at(-1)} instead.`;
-  throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is needed`, {
+  throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is required`, {
     hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
   });
 }
@@ -222,7 +222,7 @@ function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefine
   if (given.length > 1) {
     const names = given.map(({ source }) => source).join(" and ");
     throw new CloudInfraError("config_invalid", `the token has more than one source: ${names}`, {
-      hint: "Keep one of them.",
+      hint: "Keep only one of them.",
     });
   }
   const [one] = given;
@@ -246,7 +246,7 @@ const SUBJECTS = "github, file:<path> or env:<variable>";
 function subjectOf(setting: Found | undefined, neededBy: string, provider: string | undefined): Subject {
   const hint = `${setting?.hint ?? hintToSet("oidcSubject", provider)} The value must be ${SUBJECTS}.`;
   if (setting === undefined) {
-    const message = `${notSet("oidcSubject", provider)}: ${neededBy} needs a token to exchange`;
+    const message = `${notSet("oidcSubject", provider)}: ${neededBy} requires a token to exchange`;
     throw new CloudInfraError("config_missing", message, { hint });
   }
   if (setting.value === "github") return { kind: "github" };

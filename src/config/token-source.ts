@@ -149,7 +149,7 @@ function hintOn(
   const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former]));
   return clean === ""
     ? "Run it in the program's folder to see why."
-    : `Run it in the program's folder, and fix what it reports: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
+    : `Run it in the program's folder, and fix the problem that it reports: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
 const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);

@@ -136,9 +136,9 @@ export const MEANINGS = {
   rate_limited: "The service rate-limited all attempts (429).",
   unavailable: "The service failed to process the request (5xx, 408, 425) in all attempts.",
   unreachable: "No reply arrived. DNS, the network, TLS or a proxy failed, or the connection was lost.",
-  timeout: "The time limit passed, or left no time for another attempt.",
+  timeout: "The time limit was reached, or left no time for another attempt.",
   not_this_service: "Something other than the service replied: a web page, a redirect, or another API.",
-  bad_reply: "The reply of the service violates its API.",
+  bad_reply: "The service's reply violates its API.",
   unsupported: "The service doesn't support the request (405, 501).",
   operation_failed: "The service accepted the request, but the operation failed.",
   operation_timeout: "The service accepted the request, but the operation didn't end within the time limit.",
@@ -146,10 +146,10 @@ export const MEANINGS = {
   no_result: "The operation is done, but its result can't be found.",
   not_applied: "The service accepted a change but didn't apply it.",
   provider_changed: "The resource has an unfinished creation that another provider started.",
-  endpoint_changed: "The object was created at another endpoint than the current one.",
+  endpoint_changed: "The object was created at a different endpoint from the current one.",
   key_expired: "An interrupted creation can't be resumed, because its idempotency key has expired.",
   import_differs:
-    "The object that `import` names differs from the program in a property that requires replacement.",
+    "The object specified by `import` differs from the program in a property that requires replacement.",
   aborted: "The command was interrupted.",
 } as const;
 

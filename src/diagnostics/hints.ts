@@ -20,7 +20,7 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
 
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
-  "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`, which otherwise use those of the last `pulumi up`";
+  "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`. Otherwise, they use the settings of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
@@ -141,13 +141,13 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       hint: `Check ${ENDPOINT}. If you list the instances of one project, also check its id`,
     },
     {
-      when: "an object that is looked up",
+      when: "a lookup of an object that doesn't exist",
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
     // The provider reads an object that a request can't find. If the service doesn't show it either, it throws another error.
     {
-      hint: "The service still shows the object. Check that the token may change it, and run `pulumi up` again",
+      hint: "The service still shows the object. Make sure that the token is allowed to change it, and run `pulumi up` again",
     },
   ],
   refused: [
@@ -169,7 +169,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: "Fix the cause that the service reports. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
+      hint: "Fix the problem that the service reported. To keep the object but remove it from the stack, run `pulumi state delete <urn>`",
     },
     {
       when: "a list in a program",
@@ -221,7 +221,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       hint: `Check ${ENDPOINT}: the service there doesn't support the request`,
     },
   ],
-  operation_failed: "Fix the cause that the service reports, and run the command again",
+  operation_failed: "Fix the problem that the service reported, and run the command again",
   operation_timeout: OF_DELETIONS,
   operation_unknown: `Run \`pulumi refresh\`. Check that ${ENDPOINT} still has its former value`,
 };

@@ -129,7 +129,7 @@ export async function waitForSuccess(first: Operation, options: WaitOptions): Pr
 export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
-  const message = `operation ${id} ended as "${status}"${why === undefined ? "" : `: ${why}`}`;
+  const message = `operation ${id} ended with status "${status}"${why === undefined ? "" : `: ${why}`}`;
   const details = { problem, operation: summarizeOperation(operation), resultId: resource };
   return new CloudInfraError("operation_failed", message, details);
 }

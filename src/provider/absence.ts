@@ -95,7 +95,7 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
       : `shows neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
   return new CloudInfraError(
     "forbidden",
-    `the service ${what}, which does not prove that it was deleted: this token may belong to another account, or may not see it`,
+    `the service ${what}, which does not prove that it was deleted: this token may belong to another account or lack read access`,
     {
       hint:
         `Check the token and cloudinfra:endpoint (${client.endpoint}). ` +

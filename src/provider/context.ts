@@ -136,10 +136,10 @@ export function requireSameProvider(
   if (provider === now) return;
   throw new CloudInfraError(
     "provider_changed",
-    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
+    `the creation of this ${kind.name} was started by ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
     {
       hint:
-        "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the " +
+        "Nothing was changed. Switch the resource back to its original provider, with the same name, until `pulumi up` has finished the " +
         "creation",
     },
   );
@@ -161,10 +161,10 @@ export function otherRecordedEndpoint(
 }
 
 const hintOnSetting = (recorded: string): string =>
-  `Set cloudinfra:endpoint back. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
+  `Set cloudinfra:endpoint back to the recorded address. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
 
 const hintOnProvider = (recorded: string): string =>
-  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it again. " +
+  "Use a provider with that endpoint for the resource. To move it, remove it from the program, run `pulumi up`, and declare it again. " +
   `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
 
 const HINT_ON_PLACEHOLDER =

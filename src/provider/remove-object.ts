@@ -161,7 +161,7 @@ function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void
 function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraError {
   return new CloudInfraError(
     "unsupported",
-    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} still exists`,
+    `the service doesn't support deleting ${kind.name}s, and ${kind.name} ${id} still exists`,
     {
       hint:
         "Delete it with the service's own tools and run the command again. To keep it, set `retainOnDelete: true` in the resource's options, " +

@@ -87,7 +87,7 @@ export class Shutdown {
 }
 
 function interrupted(signal: NodeJS.Signals): CloudInfraError {
-  return new CloudInfraError("aborted", `it was interrupted by ${signal}`);
+  return new CloudInfraError("aborted", `the command was interrupted by ${signal}`);
 }
 
 /**

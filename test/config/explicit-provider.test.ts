@@ -52,7 +52,7 @@ describe("a creation that began with another provider", () => {
       const { instances } = await service.newProviders(NAMED);
       const { message } = await failureOf(instances.update(id, state, inputs));
       expect(message).toContain(
-        'began with the default provider, but the resource now uses the provider "eu"',
+        'was started by the default provider, but the resource now uses the provider "eu"',
       );
       expect(service.emulator.requests).toHaveLength(asked);
       service.emulator.finishOperations();

@@ -26,7 +26,7 @@ describe("an error about a missing setting", () => {
   test("names the setting, the command that sets it, and the variable", () => {
     expect(words({})).toBe(
       [
-        'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
+        `creating instance "web" failed: cloudinfra:endpoint is not set: the service's address is required`,
         "  code config_missing",
         "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
@@ -37,7 +37,7 @@ describe("an error about a missing setting", () => {
   test("names the other token sources, too", () => {
     expect(words({ endpoint: needed.endpoint })).toBe(
       [
-        'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
+        'creating instance "web" failed: cloudinfra:token is not set: a token is required',
         "  code config_missing",
         "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
           "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
@@ -143,7 +143,7 @@ describe("the token's source", () => {
   });
 
   test.each([
-    [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
+    [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer requires a token"],
     [
       "eyJ-a-token",
       "the stack's setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
@@ -181,7 +181,7 @@ describe("the token's source", () => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
     expect(said).toContain("the token has more than one source");
     expect(said).toContain(names);
-    expect(said).toContain("hint: Keep one of them.");
+    expect(said).toContain("hint: Keep only one of them.");
     expect(said).not.toContain("t-1");
   });
 });

@@ -32,7 +32,9 @@ test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
   "a token that was set as the command by mistake is removed from the shell's error: %s",
   async (value) => {
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
-    expect(await wordsOf(source.get())).toMatch(/exited with code 127.*fix what it reports: .*not found/s);
+    expect(await wordsOf(source.get())).toMatch(
+      /exited with code 127.*fix the problem that it reports: .*not found/s,
+    );
     await expectSilentOn(source.get(), "pat_never-to-be-seen");
   },
 );

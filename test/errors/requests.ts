@@ -95,7 +95,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "not_found",
-    when: "an object that is looked up",
+    when: "a lookup of an object that doesn't exist",
     provoke: async () => {
       const service = await startService();
       service.emulator.addProject();

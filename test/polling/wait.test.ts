@@ -140,7 +140,7 @@ describe("waitForSuccess", () => {
       const ended = { ...first, status, error: problem, resource: "ins-1", finishedAt: 1 };
       await expect(waitForSuccess(first, wait([ended]).options)).rejects.toMatchObject({
         code: "operation_failed",
-        summary: `operation op-1 ended as "${status}": quota_exceeded`,
+        summary: `operation op-1 ended with status "${status}": quota_exceeded`,
         problem,
         traceId: "tr-7",
         operation: { id: "op-1", status },

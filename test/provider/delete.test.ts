@@ -130,7 +130,7 @@ describe("a service without DELETE", () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
     const saved = await existingInstance(service);
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-    expect(message).toContain("the service offers no deletion of instances");
+    expect(message).toContain("the service doesn't support deleting instances");
     expect(message).toContain("retainOnDelete");
     expect(message).toContain("pulumi state delete <urn>");
   });
@@ -145,7 +145,7 @@ describe("a service without DELETE", () => {
       await web.up({ name: undefined });
       const { id } = web.inState();
       const news = { name: undefined, image: "debian-14" };
-      expect(await web.up(news, { deleteBeforeReplace })).toContain("the service offers no deletion");
+      expect(await web.up(news, { deleteBeforeReplace })).toContain("the service doesn't support deleting");
       expect(service.warnings).toEqual([]);
       expect(await web.up({ ...news, __retainOnDelete: true }, { deleteBeforeReplace })).toBeUndefined();
       expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);

@@ -47,7 +47,7 @@ describe("a project with two instances is created, updated, replaced, refreshed 
               // The service can't delete instances, so the replaced instance stays and the error suggests alternatives.
               const refused = await stack.run("up");
               expect(refused.ok).toBe(false);
-              expect(refused.output).toMatch(/offers no deletion of instances/);
+              expect(refused.output).toMatch(/doesn't support deleting instances/);
               expect(refused.output).toMatch(/retainOnDelete/);
               expect(instance("db")).toHaveLength(1);
               emulator.behaviour.deleteObject = 204;

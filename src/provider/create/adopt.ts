@@ -225,11 +225,11 @@ async function findImported(context: Context, inputs: Desired, id: string): Prom
   if (found !== undefined) return found;
   throw new CloudInfraError(
     "not_found",
-    `${context.kind.name} ${id}, which the \`import\` option names, doesn't exist`,
+    `${context.kind.name} ${id}, specified by the \`import\` option, doesn't exist`,
     {
       hint:
-        "Nothing was created. Correct the id (and the project), or remove the `import` option from the program: " +
-        `then \`pulumi up\` creates ${context.kind.article} ${context.kind.name}`,
+        "Nothing was created. Correct the id (and the project), or remove the `import` option from the program so that " +
+        `\`pulumi up\` creates ${context.kind.article} ${context.kind.name}`,
     },
   );
 }
@@ -288,7 +288,7 @@ function importDiffers(
   const before = cause === undefined ? "Nothing was changed. " : "";
   return new CloudInfraError(
     "import_differs",
-    `${kind.name} ${id}, which the \`import\` option names, differs from the program and can't be changed in place`,
+    `${kind.name} ${id}, specified by the \`import\` option, differs from the program in properties that can't be changed in place`,
     {
       lines: importTable(sides, secrets),
       cause,

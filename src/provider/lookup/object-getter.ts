@@ -173,7 +173,7 @@ const DELETED_STATUSES = new Set([
 /** Words that may accompany them. Any other word, as in "to be deleted", may mean the opposite. */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
-/** Whether the status says that the object was deleted, in any spelling. Some services keep showing deleted objects. */
+/** Whether the status means that the object was deleted, regardless of case and separators. Some services keep showing deleted objects. */
 export function isDeleted({ fields: { status } }: ApiObject): boolean {
   if (typeof status !== "string") return false;
   const words =

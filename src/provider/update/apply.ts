@@ -270,7 +270,7 @@ export class NotApplied extends CloudInfraError {
         'Check in the service whether the instance has the mode: it may show the address in its place. If so, add `ignoreChanges: ["publicIp"]`',
       word: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
       former: `Check in the service whether it has the value: it may have normalized it. If it doesn't have it, ${options}`,
-      none: `Run \`pulumi up\` again: the service may have applied the change since. If the update fails again, ${options}${isAddress ? place : ""}`,
+      none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
     } as const;
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
       hint: hints[doubt ?? "none"],

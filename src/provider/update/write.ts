@@ -235,8 +235,8 @@ function tooManyConflicts(
   const often = tries === 1 ? "" : ` ${tries} times`;
   const again = "Something else keeps changing it. Run `pulumi up` again later";
   const field =
-    "If reads of the service lag, run `pulumi up` again later. " +
-    `If ${revision} is not the revision of the ${context.kind.name}, set cloudinfra:revisionField to the name of the field with the revision`;
+    "If the service returned an outdated revision, run `pulumi up` again later. " +
+    `If ${revision} is not the revision of the ${context.kind.name}, set cloudinfra:revisionField to the name of the field that contains the revision`;
   return new CloudInfraError(
     "revision_conflict",
     `the service rejected the revision ${revision} of ${context.kind.name} ${id}${often}, although nobody changed a managed property`,

@@ -48,7 +48,7 @@ export function judged(
     return busy ?? { wrong: "the object is neither being deleted nor updated" };
   }
   if (method !== "update") return { wrong: "nothing explains the failure" };
-  if (/ended as "[^"]*": instance_deleted/.test(words))
+  if (/ended with status "[^"]*": instance_deleted/.test(words))
     // During the update.
     return known.isDeleted ? "not found" : { wrong: "nobody deleted the object" };
   if (/no longer exists/.test(words)) {

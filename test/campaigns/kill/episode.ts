@@ -192,7 +192,7 @@ async function untilSuccess(
     const isUnclear = isHidden && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
     if (output.includes("`pulumi state delete <urn>`")) await forgetGone(scene);
-    if (wanted && output.includes("which the `import` option names, doesn't exist")) {
+    if (wanted && output.includes("specified by the `import` option, doesn't exist")) {
       changes.dropImports();
       scene.machine.write(changes.in(wanted));
     }

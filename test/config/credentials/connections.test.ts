@@ -157,7 +157,7 @@ describe("a private certificate authority", () => {
   ])("in %s causes an error that names the file", (name, text, why) => {
     const file = path.join(folder, name);
     if (text !== undefined) writeFileSync(file, text);
-    expect(() => open({ caFile: file })).toThrow(`the file ${file} of cloudinfra:caFile ${why}`);
+    expect(() => open({ caFile: file })).toThrow(`the CA file ${file}, set by cloudinfra:caFile, ${why}`);
   });
 
   test.each(["caFile", "NODE_EXTRA_CA_CERTS", "both"])(

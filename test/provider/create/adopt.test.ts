@@ -53,7 +53,7 @@ describe("an instance that the `import` option names", () => {
     const { news } = foreign(service, { image: "ubuntu-24", flavor: "m1.large" });
     const { inputs } = await service.instances.check({}, news);
     const { message } = await failureOf(service.instances.create(inputs));
-    expect(message).toMatch(/ins-\S+, which the `import` option names, differs from the program/);
+    expect(message).toMatch(/ins-\S+, specified by the `import` option, differs from the program/);
     expect(message).toMatch(/property +at the service +in the program\n +image +ubuntu-24 +debian-13/);
     expect(message).not.toContain("flavor"); // that would be changed in place
     expect(message).toContain("Nothing was changed");
@@ -74,7 +74,7 @@ describe("an instance that the `import` option names", () => {
     const { news } = foreign(service);
     const { inputs } = await service.instances.check({}, { ...news, __import: "ins-gone" });
     const { message } = await failureOf(service.instances.create(inputs));
-    expect(message).toContain("instance ins-gone, which the `import` option names, doesn't exist");
+    expect(message).toContain("instance ins-gone, specified by the `import` option, doesn't exist");
     expect(message).toContain("Nothing was created");
     expect(written(service.emulator)).toEqual([]);
   });

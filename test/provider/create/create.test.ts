@@ -66,7 +66,7 @@ describe("the result of the operation", () => {
     const error = await failureOf(existingInstance(service));
     const [operation] = service.emulator.operations.keys();
     expect(error.message).toContain(
-      `operation ${operation} is done, but doesn't name the instance that it created`,
+      `operation ${operation} is done, but doesn't identify the instance that it created`,
     );
     expect(error.message).toContain("hint: ");
   });
@@ -99,7 +99,7 @@ describe("a failed create", () => {
       service.emulator.failNextOperation();
       const error = await failureOf(existingInstance(service));
       const [operation] = service.emulator.operations.keys();
-      expect(error.message).toContain(`operation ${operation} ended as "${failedStatus}"`);
+      expect(error.message).toContain(`operation ${operation} ended with status "${failedStatus}"`);
       expect(error.message).toContain("capacity_exhausted");
     },
   );

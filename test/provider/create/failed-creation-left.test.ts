@@ -8,7 +8,7 @@ test.each([200, 404, 405] as const)(
   async (getObject) => {
     const { service, web } = await oneInstance({ behaviour: { getObject } });
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-    expect(await web.up()).toContain('ended as "failed"');
+    expect(await web.up()).toContain('ended with status "failed"');
     const [id] = service.emulator.instances.keys();
     expect(web.saved?.id).toBe(id);
   },

@@ -11,7 +11,7 @@ test("a token that the service returns as the status of an operation is in no me
   service.emulator.behaviour.failedStatus = `failed ${service.emulator.token}`;
   service.emulator.failNextOperation({ kind: "create" });
   const said = await web.up();
-  expect(said).toContain('ended as "failed [secret]"');
+  expect(said).toContain('ended with status "failed [secret]"');
   expect(said).not.toContain(service.emulator.token);
 });
 

@@ -104,7 +104,7 @@ describe("an instance in the state whose creation is still running", () => {
     expect(web.inState().state).not.toMatchObject({ __pending: { failed: true } });
   });
 
-  test("is awaited even if the service offers no GET", async () => {
+  test("is awaited even if the service doesn't support GET", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
     service.emulator.behaviour.getObject = 404;

@@ -142,7 +142,7 @@ describe("an accepted change counts as applied only if the service shows it:", (
     service.emulator.behaviour = { ...service.emulator.behaviour, putReply: 202 };
     const news = changed(saved, { flavor: "m1.large" });
     const error = await failureOf(service.instances.update(saved.id, saved.state, news));
-    expect(error.message).toContain('ended as "failed"');
+    expect(error.message).toContain('ended with status "failed"');
     expect(error).toBeInstanceOf(HostError);
     const { outs } = await service.instances.update(saved.id, saved.state, news);
     expect(outs.flavor).toBe("m1.large");
