@@ -143,7 +143,10 @@ describe("the token's source", () => {
   });
 
   test.each([
-    [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer requires a token"],
+    [
+      undefined,
+      "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer requires a token",
+    ],
     [
       "eyJ-a-token",
       "the stack's setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
