@@ -8,9 +8,9 @@ import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 
 /**
- * Returns an object, or confirms that it no longer exists. That takes a reply that reports the deletion, or two independent checks while its
- * project is visible. An outage, another account's token or a token with fewer permissions is never treated as a deletion. A project has no
- * parent, so its absence proves nothing unless this machine has requested its deletion.
+ * Returns an object, or confirms that it no longer exists. Proof of absence is a reply that reports the deletion, or two independent checks
+ * while the object's project is visible. Outages, tokens of other accounts and missing permissions never count as deletions. A project has
+ * no parent, so its absence proves nothing unless this machine has requested its deletion.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -37,7 +37,7 @@ export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiOb
   return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
 
-/** Checks again if the first check didn't find the object, with another method than the first. @param last see `ObjectFinder.findAgain` */
+/** If the first check didn't find the object, checks again with a different method. @param last see `ObjectFinder.findAgain` */
 export async function confirmLookup(
   context: Context,
   ref: ObjectRef,
@@ -48,7 +48,7 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/** Requires a missing object's project to be visible or deleted. Otherwise, its absence proves nothing. */
+/** Requires that a missing object's project is visible or deleted. Otherwise, the object's absence proves nothing. */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
@@ -70,12 +70,12 @@ export async function isProjectVisible(
   return isShown || wasDeletionRequested(context, project, createdAt);
 }
 
-/** Forgets a request to delete a project that still exists: it failed, or it concerned an earlier project with the same id. */
+/** Forgets the request to delete a project that still exists. The deletion failed, or it was for an earlier project with the same id. */
 export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/** Whether this program has deleted a project. A request before `createdAt` concerned another project with the same id. */
+/** Whether this program has deleted a project. A request before `createdAt` was for an earlier project with the same id. */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,
@@ -104,7 +104,7 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
   );
 }
 
-/** Whether an error comes from {@link requireObject}, which confirms absences. A 404 of another request proves nothing. */
+/** Whether an error comes from {@link requireObject}, which confirms absences. A 404 from any other request proves nothing. */
 export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
@@ -129,7 +129,7 @@ const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
  * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes.
  *
  * @returns `undefined` if the object doesn't appear in time
- * @throws CloudInfraError `timeout` if the call's deadline comes first, which proves nothing
+ * @throws CloudInfraError `timeout` if the call's deadline passes first, which proves nothing
  */
 export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const { finder, clock } = context.session;
@@ -160,8 +160,8 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Confirms an absence as {@link findOrConfirmAbsence} does. For a project, two checks are enough: the service reports its creation to this
- * token, so the token belongs to the same account.
+ * Confirms an absence like {@link findOrConfirmAbsence}. For a project, two checks are enough: the token can read the project's creation,
+ * so it belongs to the same account.
  */
 export async function findCreatedOrAbsent(
   context: Context,
@@ -174,7 +174,7 @@ export async function findCreatedOrAbsent(
 }
 
 /**
- * Reads the object that a failed operation names, if the creation has left one. Retries for a few seconds, because reads may lag behind.
+ * Reads the object that a failed creation may have left behind. Retries for a few seconds, because reads may lag.
  *
  * @returns `undefined` if the object doesn't appear in time, which proves nothing
  */
@@ -182,7 +182,7 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
   return readUntil(
     context,
     async () => {
-      // The service reports the operation to this token, so the token belongs to the same account.
+      // The token can read the operation, so it belongs to the same account.
       const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
       return "found" in result ? result.found : undefined;
     },
@@ -190,7 +190,7 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
   );
 }
 
-/** The first pauses between reads, in milliseconds, because a list may lag behind writes. */
+/** The first pauses between reads, in milliseconds. A list may lag behind writes. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const MAX_PAUSE_MS = 15_000;
 /** How long a list may take to catch up, in milliseconds. */
@@ -198,7 +198,7 @@ const CATCHING_UP_MS = 30_000;
 /** Reserved before the deadline for the last read and the work after it, in milliseconds. */
 const LAST_READ_MS = 1_000;
 
-/** How long a read is repeated: `lag` for a few seconds, `catching up` for 30 s, `deadline` until the call's deadline. */
+/** How long to repeat a read: `lag` for a few seconds, `catching up` for 30 s, `deadline` until the call's deadline. */
 export type Patience = "lag" | "catching up" | "deadline";
 
 /**

@@ -25,7 +25,7 @@ interface CheckedInputs {
   readonly news: Declared;
 }
 
-/** Checks a resource: records it for the calls that follow, finds an unfinished creation of it, and checks its inputs. */
+/** Checks a resource: records it for later calls, looks for an unfinished creation, and validates the inputs. */
 export async function checkResource(
   kind: Kind,
   sessions: Sessions,
@@ -49,10 +49,10 @@ interface CheckResult {
 }
 
 /**
- * Checks a resource's inputs without sending a request. Unknown values pass. The messages name the property, and never its value, which may
+ * Validates a resource's inputs without sending a request. Unknown values pass. Messages name the property but never its value, which may
  * be a secret.
  *
- * @param findings an unfinished creation of this resource, whose first key and generated name it keeps; and what prevents its management
+ * @param findings the unfinished creation whose key and generated name the resource keeps, and the reason why the resource can't be managed
  */
 export function check(
   kind: Kind,
@@ -83,8 +83,8 @@ export function check(
 }
 
 /**
- * Returns the inputs with the resource's first key. If an argument differs, the other hidden inputs stay as recorded, because Pulumi would
- * show their differences beside it. Otherwise, they are what the program says now.
+ * Returns the inputs with the resource's first key. If an argument has changed, the other hidden inputs stay as recorded, because Pulumi
+ * would display their changes, too. Otherwise, they have the program's current values.
  */
 function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired): Desired {
   const { key, keyAt, importId, isAutonamed = news.isAutonamed, ...others } = savedInputsOf(olds);
@@ -101,7 +101,7 @@ function missingImportName({ importId: id, given: { name } }: Declared): string[
   return id !== undefined && name === undefined ? [text] : [];
 }
 
-/** Formats a problem. For secret labels, it doesn't even contain the keys. */
+/** Formats a problem. The keys of secret labels are omitted, too. */
 function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
   const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
   const isSecret = secrets.has(String(name));
@@ -122,7 +122,7 @@ function unknownArgumentFailures(kind: Kind, args: Declared["given"]): string[] 
     });
 }
 
-/** Whether two names are equal, apart from one character, or from two that are swapped. */
+/** Whether two names are equal except for one character or two swapped characters. */
 function isSimilar(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   let at = 0;
@@ -137,15 +137,18 @@ function timeoutFailures(news: Desired): string[] {
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** What a check depends on beside the inputs. */
+/** Everything besides the inputs that a check depends on. */
 interface CheckFindings {
-  /** The unfinished creation that create will resume: the resource's key and name, and when the creation began. */
+  /** The unfinished creation that create will resume: the resource's key and name, and the start time of the creation. */
   readonly left?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed. */
   readonly failure?: string;
 }
 
-/** Records a check, removes a journal entry that the prior inputs show to be saved, and finds an unfinished creation. */
+/**
+ * Records a check, removes the journal entry if the prior inputs prove that the state has the resource, and looks for an unfinished
+ * creation.
+ */
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
@@ -201,7 +204,7 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // An object that doesn't fit isn't adopted if it may belong to another resource, which then has this key, or if it is retained under this name.
+  // An object that doesn't fit isn't adopted if another resource may have it (and this key), or if it is retained under this name.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
@@ -221,8 +224,8 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
 }
 
 /**
- * Returns the journal entry that create should resume: one that replaces the current resource, or one that began under the resource's URN or
- * an alias of it in this stack (I2). Each entry is for one resource only.
+ * Returns the journal entry that create should resume. It replaces the current resource, or it was started under the resource's URN or one
+ * of its aliases in this stack (I2). Each entry belongs to one resource only.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
@@ -246,8 +249,8 @@ async function unfinishedEntry(
 }
 
 /**
- * Returns the other purposes of an unfinished creation: the same purpose at another endpoint, and for a new resource, a former URN, or the
- * replacement of a resource that the state has lost since.
+ * Returns other purposes under which an unfinished creation may be recorded: the same purpose at another endpoint and, for a new resource,
+ * a former URN or the replacement of a resource that is no longer in the state.
  */
 async function formerPurposes(
   journal: Journal | undefined,
@@ -268,7 +271,7 @@ async function formerPurposes(
   ];
 }
 
-/** Returns the failure of a creation that began elsewhere: another service or account may have its object. */
+/** Returns the failure for a creation that was started elsewhere: another service or account may have its object. */
 function unfinishedElsewhere(
   { name }: Kind,
   { urn, endpoint, provider }: Entry,

@@ -15,14 +15,14 @@ export interface Context {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
-  /** Aborted when this process is told to end. The call then reports what is unfinished. */
+  /** Aborted when this process receives a signal to exit. The call then reports its unfinished work. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
   /** Everything that may contain secrets: the properties of the resource, and what its unfinished creations have requested. */
   readonly secretSources: SecretSource[];
 }
 
-/** Returns the context of a call that concerns no resource, and so shows no status messages. */
+/** Returns the context for a call without a resource, which shows no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
@@ -61,7 +61,7 @@ export function waitForOperationEnd(
   );
 }
 
-/** Fetches an operation of an earlier run. If the service no longer reports the operation, that proves nothing about its result. */
+/** Fetches an operation of an earlier run. A missing operation proves nothing about its result. */
 export async function fetchOperation(
   context: Context,
   operation: NonNullable<Pending["operation"]>,
@@ -94,7 +94,7 @@ export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments):
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
-/** Returns the reference with which the object of a resource is looked up. */
+/** Returns the reference for looking up the object of a resource. */
 export function objectRefOf(
   kind: Kind,
   id: string,
@@ -103,7 +103,10 @@ export function objectRefOf(
   return { kind, id, project, createdAt, wasReadByGet: shown !== undefined };
 }
 
-/** Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded. */
+/**
+ * Requires that the recorded endpoint is the current one. Objects are read, changed and deleted only at the endpoint where they were
+ * recorded.
+ */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
@@ -125,8 +128,8 @@ export function requireRecordedEndpoint(
 }
 
 /**
- * Requires that an unfinished creation is resumed by the provider that began it. Another account may not show its object, and would create a
- * second one.
+ * Requires that the provider that started a creation also resumes it. Another account might not show the object and would create a second
+ * one.
  */
 export function requireSameProvider(
   { session, kind }: Context,

@@ -52,7 +52,7 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   });
 }
 
-/** Requires that no other resource has the key: a later check may have shown that the state has the object under another URN. */
+/** Requires that no other resource has the key. A later check may have found the object under another URN in the state. */
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
@@ -69,7 +69,7 @@ async function resumeCreation(
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
-  requireOwnKey(context, inputs); // a check may have come in the meantime
+  requireOwnKey(context, inputs); // a check may have run in the meantime
   if (end.kind === "made") {
     const outs = await fitToProgram(context, end.object, left, inputs);
     if (outs !== undefined) {
@@ -82,7 +82,7 @@ async function resumeCreation(
   return undefined;
 }
 
-/** The number of keys to try if the service replays a stored failure. */
+/** The number of keys to try if the service replays stored failures. */
 const MAX_KEYS = 3;
 
 async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
@@ -116,8 +116,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
 }
 
 /**
- * Joins a creation that another process has started since this one read the journal, such as a process that outlived its killed CLI. Both
- * send the same request with the same key, which leads to the same object (§4.7).
+ * Joins a creation that another process, such as one that outlived its killed CLI, has started since this process read the journal. Both
+ * processes send the same request with the same key, which leads to the same object (§4.7).
  */
 async function joinOtherProcess(
   context: Context,
@@ -154,8 +154,8 @@ function projectKey({ session }: Context, { project }: Desired): string | undefi
 }
 
 /**
- * Returns the first key that this run hasn't used. A used key would return a deleted object, or a stored failure. An error hook makes the
- * engine repeat a call with the same inputs.
+ * Returns the first key that this run hasn't used. An error hook makes the engine repeat a call with the same inputs, and a used key would
+ * lead to a deleted object or a stored failure.
  */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);

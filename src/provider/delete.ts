@@ -38,7 +38,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   // With `deleteBeforeReplace`, the deletion precedes the create that handles the resource's unfinished creations.
   const isHandedOver =
     tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
-  // Another resource may have the recorded URN now, and its creation may be in progress.
+  // Another resource may have the recorded URN by now, and its creation may be in progress.
   const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
@@ -63,7 +63,8 @@ export async function deleteResource(context: Context, id: string, state: Record
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // Without a program, nothing shows whether the state has the object. Its own deletion removes the entry. Otherwise, a warning names it at the end.
+  // Without a program, nothing shows whether the state has the object. If it does, its own deletion removes the entry. Otherwise, a warning
+  // names the object at the end.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
   // If the engine saves the state only at the end of the command, the entry is the only record of the replacement after a kill.
@@ -163,8 +164,8 @@ async function finishInstancesOf(
 }
 
 /**
- * Returns the id of the object of an unfinished creation. A running operation may name another object than it does at its end. If the service
- * doesn't show the object yet, waits for the end of the creation, because the object can't be deleted before.
+ * Returns the id of the object of an unfinished creation. A running operation may name a different object than it does at the end. If the
+ * service doesn't show the object yet, waits for the creation to end, because the object can't be deleted before that.
  */
 async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
   const { key, operation, failed } = state.pending ?? {};

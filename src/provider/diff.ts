@@ -24,7 +24,7 @@ export interface DiffResult {
   deleteBeforeReplace: boolean;
 }
 
-/** Compares the state with the program. Unfinished work counts as a change, so that create, update or delete finishes it. */
+/** Compares the state with the program. Unfinished work counts as a change, so that a create, update or delete follows and finishes it. */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
@@ -60,8 +60,8 @@ export async function diffResource(
   async function judged(): Promise<DiffResult> {
     const options = tracker.optionsOf(key);
     const show = (message: string): Promise<void> => log.statusLogFor(urn).write(message);
-    // If a resource is deleted before its replacement, its dependents get a diff without a check, which asks what becomes unknown. Because of
-    // `ignoreChanges`, their inputs may differ from the object.
+    // If a resource is deleted before its replacement, the engine calls diff for its dependents without a check, to find out what becomes
+    // unknown. Because of `ignoreChanges`, their inputs may differ from the object.
     const { isAutonamed } = olds;
     const prior = { isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
     const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };
@@ -89,7 +89,7 @@ export async function diffResource(
     if (fixed.length > 0 && checkedWithOlds)
       await show(`is replaced: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
-    // The engine's inputs may already be the program's. Then it doesn't see that `replaceOnChanges` applies after a failed update, that
+    // The engine's inputs may already match the program. Then it doesn't notice that `replaceOnChanges` applies after a failed update, that
     // `ignoreChanges` no longer applies after a resumed creation, or that a creation that timed out again had other arguments.
     const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
@@ -132,8 +132,8 @@ function newlySecret(olds: Recorded, news: Desired): string[] {
 }
 
 /**
- * Compares arguments only: hidden inputs are never a change. If the program sets the name, the replacement needs the same one, which may have
- * to be unique, so the resource is deleted first.
+ * Compares only the arguments: hidden inputs never count as changes. If the program sets the name, the replacement has the same name. Names
+ * may have to be unique, so the resource is deleted first.
  */
 export function diff(
   fields: readonly Field[],

@@ -76,7 +76,7 @@ async function find(
   } catch (error) {
     const circumstances = {
       action: `listing ${kind.name}s`,
-      // In the query, each label is a parameter `label.<key>`.
+      // In the query, each label becomes a parameter `label.<key>`.
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
       provider: sessions.provider,
       call: { verb: "list" },

@@ -47,7 +47,10 @@ export interface HostProvider {
   delete(id: string, props: Properties): Promise<void>;
 }
 
-/** A failure of a check. The host prints the value of `property`, which may be a secret, so that it is empty, and `reason` contains the path. */
+/**
+ * A failure of a check. The host prints the value of `property`, which may be a secret. Therefore `property` is empty, and `reason`
+ * contains the path.
+ */
 interface CheckFailure {
   property: "";
   reason: string;
@@ -56,7 +59,7 @@ interface CheckFailure {
 /** The result of a read. It is empty if the object no longer exists. */
 export type ReadResult = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
 
-/** An error in the form that the host prints: `message` beside the resource, and elsewhere `toString()` and `stack`. */
+/** An error in the form that the host prints: `message` next to the resource, and `toString()` or `stack` elsewhere. */
 export class HostError extends Error {
   override readonly name = "cloudinfra";
 
@@ -154,7 +157,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     { id, known, call }: { id: string | undefined; known: readonly SecretSource[]; call?: FailedCall },
   ): string {
     const name = resourceName(urn) ?? id ?? "";
-    // Without a check in this run, the name comes from the state, and the resource may have been renamed since.
+    // Without a check in this run, the name comes from the state, and the resource may have been renamed in the meantime.
     const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const secrets = secretsOf(...known);
@@ -169,13 +172,13 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     return layOut(formatError(error, circumstances));
   }
 
-  /** Returns the inputs of an existing resource with what the program says in this run. */
+  /** Returns the inputs of an existing resource with the program's values of this run. */
   function withCurrentValues(olds: Recorded, given: Desired): Desired {
     const { tracker } = sessions;
     return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
   }
 
-  /** The results of failed updates by the resource's key: an error hook makes the engine repeat an update with the state from before. */
+  /** The results of failed updates by the resource's key. An error hook makes the engine repeat an update with the earlier state. */
   const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
 
   return {

@@ -7,7 +7,7 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./tracker";
 
 /**
- * Records for all processes of this run that a create returns an object, which is then live: the resource has it now (L1, L3).
+ * Records for all processes of this run that create returns an object. The object is then live: a resource has it (L1, L3).
  *
  * @param isAdopted whether an earlier run may have reported the object, so that the state may already hold it
  */

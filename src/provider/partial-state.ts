@@ -27,7 +27,7 @@ export function partialCreation(
   const { failed } = pending;
   const hasOwnTimeout = inputs.timeouts?.create !== undefined;
   const outs = recorded({
-    // The arguments of the request: the program may declare others by now.
+    // The arguments of the request. The program may declare different ones by now.
     ...(argumentsSent(context.kind.fields, pending) ?? argumentsOf(context, inputs)),
     ...hiddenInputsOf(inputs),
     endpoint: context.session.client.endpoint,
@@ -58,7 +58,7 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
-/** Codes of rejections, which prove nothing about an earlier attempt (E1). */
+/** Codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Describes how to give up an unfinished creation. */
 export const GIVE_UP =

@@ -24,7 +24,7 @@ export interface FoundResource {
 }
 
 /**
- * Refreshes a resource. Its inputs have the remote values if somebody has changed them, so that the next `up` shows drift and removes it.
+ * Refreshes a resource. Inputs that somebody has changed get their remote values, so that the next `up` shows the drift and reverts it.
  *
  * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError `not_found` if the object of a first `get` doesn't exist
@@ -64,12 +64,15 @@ export async function read(
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
   // The operation may fail, so the requested values don't count yet.
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
-  // The update may end at the revision that is shown already, so only the former one is safe. An operation that can't be found may be in
-  // progress, too (E2).
+  // The update may end at the revision that is already shown, so only the former revision is safe. An operation that can't be found may
+  // still be in progress, too (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
-/** Applies to the state what an update of unknown outcome has set. Unless its operation has failed, the service may still set the rest. */
+/**
+ * Applies the values that an update of unknown outcome has set to the state. Unless its operation has failed, the service may still set the
+ * other values.
+ */
 function readAfterUpdate(
   context: Context,
   object: ApiObject,
@@ -86,8 +89,8 @@ function readAfterUpdate(
 }
 
 /**
- * Marks requested values if the service now shows another value than before. That value may be the normalized form of the requested one: it is
- * if the service accepts the requested value again and keeps the revision.
+ * Marks requested values for which the service now shows a different value than before. That value is the normalized form of the requested
+ * one if the service accepts the requested value again and keeps the revision.
  */
 function marksForRequested(
   { kind }: Context,
@@ -111,16 +114,16 @@ function marksForRequested(
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   const { finder } = context.session;
   const ref = objectRefOf(context.kind, id, state);
-  // A list may omit or normalize values (§2.1, §4.4), and these are the first values of the object.
+  // These are the first values of the object, and a list may omit or normalize values (§2.1, §4.4).
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
-  // A wrong result for a `get` loses nothing, so two checks are enough.
+  // A wrong result for a `get` can't lose anything, so two checks are enough.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
   const object = await find(context, ref, first);
   return object && withoutOtherField(context, object, state);
 }
 
-/** Removes the revision of a list item if the service sends the real one only in the ETag header, which lists don't have. */
+/** Removes the revision from a list item if the service sends the real revision only in the ETag header, which list items don't have. */
 function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
   const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
   return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
@@ -136,7 +139,7 @@ function notFound({ kind }: Context, id: string, state: Recorded): undefined {
   throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`);
 }
 
-/** Reads an object that isn't found under its id. If an update may have given it another id, it stays in the state. */
+/** Handles an object that isn't found under its id. If an update may have changed the id, the object stays in the state. */
 async function readRenamed(
   context: Context,
   id: string,
@@ -162,7 +165,7 @@ async function readUnfinishedCreation(
   const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
   const isMade = seen !== undefined && isSuccess(seen);
-  // A running operation may have named another object than it does at its end.
+  // A running operation may have named a different object than it does at the end.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
@@ -222,7 +225,7 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
 }
 
 /**
- * Reads an object by itself if the list shows or omits something that may have changed. A list may omit or normalize values. If the revision is
+ * Reads an object at its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
  * the recorded one, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {

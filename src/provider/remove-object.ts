@@ -16,11 +16,11 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Deletes an object and confirms the deletion. If the service doesn't offer DELETE (§4.8), it fails unless the object no longer exists. Live
- * objects are never deleted (L2).
+ * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), it fails unless the object no longer exists.
+ * Live objects are never deleted (L2).
  *
- * @param isRetained whether the program's resource has the option `retainOnDelete`. If so, and the service doesn't offer DELETE, the object
- * stays, with a warning. The engine uses the option in the state, which may be older
+ * @param isRetained whether the resource has the option `retainOnDelete` in the program. If so, and the service doesn't support DELETE, the
+ * object stays, with a warning. The engine uses the option in the state, which may be outdated
  * @param state the recorded object. If this process has already read another object with its id, nothing is sent
  */
 export async function removeObject(
@@ -32,7 +32,7 @@ export async function removeObject(
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
   const ref = objectRefOf(context.kind, id, { project, createdAt: state.createdAt });
-  // If the token can't see a project, only an earlier read proves that it existed.
+  // If the token can't read a project, only an earlier read proves that the project existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;
   const seen = finder.lastSeen(ref);
@@ -82,8 +82,8 @@ async function waitForDeletion(context: Context, id: string, accepted: AcceptedO
 /**
  * Sends the DELETE.
  *
- * @returns the error if the service reports that it has no such object or no DELETE. After an attempt whose reply was lost, the former proves
- * that the object was deleted
+ * @returns the error if the service reports that the object doesn't exist or that it doesn't support DELETE. If the reply to an earlier
+ * attempt was lost, a missing object proves the deletion
  */
 async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | CloudInfraError> {
   try {
@@ -99,7 +99,7 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
 const HINT_IF_SENT =
   "The service may be carrying out the deletion, because the reply to an earlier attempt was lost. Run the command again";
 
-/** Sends the DELETE, and records it for projects: a project that is no longer visible need not have been deleted. */
+/** Sends the DELETE. For projects, records the request first, because a project that is no longer visible isn't necessarily deleted. */
 async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
   const { client, journal } = context.session;
   const requests = kind.requests(client);
@@ -116,8 +116,8 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
 }
 
 /**
- * Waits until the object isn't shown any more. One check is enough if the service reports the end of the deletion. Otherwise it takes two,
- * because a list may lag.
+ * Waits until the service no longer shows the object. One check is enough if the service reports the end of the deletion. Otherwise, two
+ * checks are required, because a list may lag.
  */
 async function waitForConfirmation(
   context: Context,
@@ -141,7 +141,7 @@ async function waitForConfirmation(
   }
 }
 
-/** Returns the error for an object that DELETE doesn't find although the service shows it, which may be an outage. */
+/** Returns the error for an object that DELETE doesn't find, although the service still shows it. The cause may be an outage. */
 function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
   const { method, path, traceId, attempts } = reply;
   const message = `the service didn't find ${kind.name} ${id} to delete it, but still shows it`;

@@ -8,17 +8,20 @@ import type { Context } from "./context";
 import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
-/** The reply to a creation request may show when it began, and later replies when it ended: at most this many seconds later. */
+/**
+ * The reply to a creation request may contain the start time of the creation, and later replies its end time, at most this many seconds
+ * later.
+ */
 const LONGEST_CREATION_S = 3_600;
 
-/** Whether an object has the id of the recorded one, but was created later. Services may reuse ids (I1). */
+/** Whether an object with the recorded id was created later than the recorded object. Services may reuse ids (I1). */
 export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
   return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
 }
 
 /**
- * Whether another object has the id of the recorded one now, which proves that the recorded one no longer exists. It takes two independent
- * checks while the project is visible. Warns of the other object, which is left alone.
+ * Whether another object has the recorded id now, which proves that the recorded object no longer exists. The proof takes two independent
+ * checks while the project is visible. Warns about the other object, which is left alone.
  *
  * @param shown the object with the recorded id, as it was just read
  * @throws CloudInfraError `forbidden` if this may be the token of another account
@@ -63,7 +66,7 @@ function mayBeOtherAccount(
   );
 }
 
-/** Returns the error for an update of an object whose id another object has now. */
+/** Returns the error for an update of an object whose id now belongs to another object. */
 export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",

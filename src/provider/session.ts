@@ -50,8 +50,8 @@ export class Sessions {
   ) {}
 
   /**
-   * Sets the settings. It is synchronous, because the host doesn't wait for `configure` before other calls. The host calls it once for each
-   * kind, with the same settings.
+   * Sets the settings. It is synchronous, because the host doesn't wait for `configure` before it makes other calls. The host calls it once
+   * for each kind, with the same settings.
    */
   configure(configured: (key: string) => string | undefined): void {
     this.configured = configured;

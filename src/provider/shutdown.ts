@@ -21,10 +21,10 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const LAST_REPLY_MS = 1_000;
 
 /**
- * Handles SIGINT and SIGTERM while calls are running. A cancelled CI job sends such a signal to all its processes. If the process exited at
- * once, as Node does by default, the engine would discard the idempotency keys of the running creations. Instead, each call stops waiting and
- * returns a partial state, which the engine saves. Then the process exits. A second signal, or one while no call is running, ends the process
- * at once.
+ * Handles SIGINT and SIGTERM while calls are running. A cancelled CI job sends such a signal to all its processes. If the process exited
+ * immediately, which is Node's default, the engine would discard the idempotency keys of running creations. Instead, each call stops
+ * waiting and returns a partial state, which the engine saves. Then the process exits. A second signal, or one while no call is running,
+ * ends the process immediately.
  */
 export class Shutdown {
   private readonly calls = new Set<AbortController>();
@@ -51,8 +51,8 @@ export class Shutdown {
   }
 
   /**
-   * Runs some work before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds for the exit. Only the
-   * first registered work runs, and none runs if a signal interrupts a call.
+   * Runs a function before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds for the process to
+   * exit. Only the first registered function runs, and none if a signal interrupts a call.
    */
   beforeExit(work: () => Promise<void>): void {
     if (this.signal === undefined && this.lastWork === undefined) this.process.on("SIGINT", this.end);
@@ -91,8 +91,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 }
 
 /**
- * Records that a delete begins. A run without checks, such as `destroy`, takes its organization and folder from the state. It has no program to
- * warn of unsettled creations, so this process warns when it exits, because a later delete may still settle them.
+ * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. There is no
+ * program to warn about unfinished creations, so this process warns when it exits, because a later delete may still finish them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;

@@ -13,11 +13,11 @@ import {
   withProgramValues,
 } from "../model/state";
 
-/** What this process knows about one URN. */
+/** What this process has recorded about one URN. */
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change, too. */
+  /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change as well. */
   readonly isChanged?: boolean;
   /** Key, object id and operation of the resource that the state has for this URN. */
   readonly key?: string | undefined;
@@ -27,15 +27,15 @@ export interface TrackedResource {
   readonly operation?: string | undefined;
   /** The purpose under which the journal has the unfinished creation that the next create resumes. */
   readonly resumes?: CreationPurpose | undefined;
-  /** A journal entry under this URN that belongs to the resource that had the URN before, and that resource's present URN. */
+  /** A journal entry under this URN that belongs to the resource that had the URN before, and that resource's current URN. */
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
-  /** A journal entry with a later key than the resource's first. The diff shows whether the state has its object. */
+  /** A journal entry with a later key than the resource's first one. The diff shows whether the state has its object. */
   readonly retried?: Entry | undefined;
   /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
-  /** Id that the `import` option names. */
+  /** Id in the `import` option. */
   readonly imported?: string | undefined;
-  /** Id that the option named when the state was saved. That object is already imported. */
+  /** Id in the `import` option when the state was saved. That object is already imported. */
   readonly importedBefore?: string | undefined;
   /** The resource's former URNs, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
@@ -51,11 +51,11 @@ export interface LiveObject {
   readonly adoptedFor?: readonly string[] | undefined;
 }
 
-/** Tracks the resources that this process was called for. A process serves one run of one stack. */
+/** Tracks the resources of this process. A process serves one run of one stack. */
 export class ResourceTracker {
-  /** Organization of the stack, once a check, or a delete in a run without checks, has reported it. */
+  /** Organization of the stack. Set by the first check or, in a run without checks, by the first delete. */
   organization: string | undefined;
-  /** Folder of Pulumi's project file, relative to the program's folder, if it is another one. It is set together with the organization. */
+  /** Folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
   projectFolder: string | undefined;
   /** Whether this run is a preview. */
   isPreview = false;
@@ -66,7 +66,7 @@ export class ResourceTracker {
   private readonly live = new Map<string, LiveObject>();
   /** By key: the URN of the resource that has the key, in the state or since its create ended. */
   private readonly holders = new Map<string, string>();
-  /** Keys of resources whose replacement's create handles their unfinished creations. */
+  /** Keys of resources whose unfinished creations are left to the create of their replacement. */
   private readonly replacing = new Set<string>();
   /** By key: the program's values of this run. */
   private readonly said = new Map<string, ProgramValues>();
@@ -84,7 +84,7 @@ export class ResourceTracker {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
-  /** Records that a resource is about to be created or replaced. Returns the keys of the objects that stop being live. */
+  /** Records that a resource is about to be created or replaced. Returns the objects that are no longer live. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
     this.resources.set(urn, this.get(urn));
@@ -110,7 +110,7 @@ export class ResourceTracker {
     return holder === urn ? undefined : holder;
   }
 
-  /** Whether the `import` option of a resource that is about to be replaced names an object that was imported before. */
+  /** Whether a resource that is about to be replaced has already imported the object in its `import` option. */
   hasImported(urn: string | undefined, id: string): boolean {
     const { id: held, importedBefore } = this.get(urn);
     return id === held || id === importedBefore;
@@ -201,7 +201,7 @@ export class ResourceTracker {
     this.resources.set(urn, { id: object.id });
   }
 
-  /** Whether a check of this run had the prior inputs of the resource with this key, so that the state has it as current (I3). */
+  /** Whether a check of this run had prior inputs with this key, so that the resource is current in the state (I3). */
   isCurrent(key: string): boolean {
     return this.holders.has(key);
   }
@@ -211,7 +211,7 @@ export class ResourceTracker {
     return key !== undefined && this.replacing.has(key);
   }
 
-  /** Records what the program says in this run about the resource with this key. The state may have older values (I4). */
+  /** Records the program's values in this run for the resource with this key. The state may have older values (I4). */
   recordProgramValues(
     key: string,
     now: ProgramValues,

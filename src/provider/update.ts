@@ -28,7 +28,7 @@ import {
 import { compareRequested } from "./update/requested";
 import { findSameNamed } from "./warnings";
 
-/** Updates a resource, after finishing what an earlier run left: an unfinished replacement, or an operation in progress. */
+/** Updates a resource. First finishes the work of an earlier run: an unfinished replacement, or an operation in progress. */
 export async function updateResource(
   initial: Context,
   id: string,
@@ -50,8 +50,8 @@ export async function updateResource(
 }
 
 /**
- * Returns the values that an earlier update requested, if the object doesn't show them and the program no longer wants them. The service may
- * have set values that it doesn't show, even if the operation has ended.
+ * Returns the values that an earlier update requested, if the object doesn't show them and the program no longer contains them. The service
+ * may have set values that it doesn't show, even if the operation has ended.
  */
 function unsettledIn(
   { kind }: Context,
@@ -122,8 +122,8 @@ async function creationUnclear(
 }
 
 /**
- * Returns what an update of unknown outcome has set. Any other value may be a normalized form, but only if nobody else can have set it: right
- * after the operation, or at the revision in the reply to the update.
+ * Returns the values that an update of unknown outcome has set. A value that differs may be a normalized form, but only if nobody else can
+ * have set it: right after the operation, or at the revision in the update's reply.
  */
 async function finishPendingUpdate(
   context: Context,
@@ -145,7 +145,10 @@ async function finishPendingUpdate(
     .made;
 }
 
-/** Returns the error for a running operation that named another object than its result. Only a refresh can change a resource's id. */
+/**
+ * Returns the error for an operation whose result is a different object from the one that it named while it was running. Only a refresh can
+ * change a resource's id.
+ */
 function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
   const message = `the creation of ${kind.name} ${id} has created ${kind.name} ${result}`;
   const hint =
@@ -153,7 +156,7 @@ function otherResult({ kind }: Context, id: string, olds: Recorded, result: stri
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
-/** The end of an operation: a failure, or the id of its result if it names one. */
+/** The end of an operation: a failure, or the id of its result if the operation contains one. */
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;

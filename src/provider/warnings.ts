@@ -47,7 +47,7 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
   });
 }
 
-/** Warns of objects that an interrupted creation may have left, if its outcome is unknown and no resource needs it. */
+/** Warns about objects that an interrupted creation may have left, if its outcome is unknown and no resource needs it. */
 export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
   const objects = await readUntil(
     context,
@@ -76,7 +76,10 @@ export async function warnOfObjectAdoptedElsewhere(
   await warnWithoutSecrets(context, words);
 }
 
-/** Warns of an object that the program doesn't need. Only a person can decide to delete it: a state may hold it, or it is retained (I3). */
+/**
+ * Warns about an object that the program doesn't need. Only a person can decide to delete it, because a state may contain it, or it is
+ * retained (I3).
+ */
 export async function warnOfObjectLeftAlone(
   context: Context,
   { id }: ApiObject,
@@ -96,8 +99,8 @@ function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
 }
 
 /**
- * Returns the objects that have the requested name of a creation and belong to no resource of this run. The provider only reports them: a name
- * doesn't prove that the creation made the object.
+ * Returns the objects that have the name of a creation and belong to no resource of this run. The provider only reports them, because a
+ * name doesn't prove that the creation made the object.
  */
 export async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
   const { name: wanted, project } = sentFields(pending);
@@ -110,7 +113,7 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
-/** Warns of objects that a failed creation may have made: the failure that the service stored for its key doesn't exclude that (§4.7). */
+/** Warns about objects that a failed creation may have made, which a stored failure doesn't rule out (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = (await findSameNamed(context, pending)).map(({ id }) => id);
@@ -127,7 +130,7 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
   }
 }
 
-/** Warns the user, without the secrets of the call and without tokens: even an id may contain one. */
+/** Warns the user. Removes the call's secrets and tokens from the message, because even an id may contain one. */
 export async function warnWithoutSecrets({ session, secretSources }: Context, words: string): Promise<void> {
   await session.warn(redact(words, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
 }

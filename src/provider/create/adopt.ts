@@ -38,8 +38,8 @@ import {
 } from "./unfinished";
 
 /**
- * Returns the id of the object that the `import` option names, or `undefined` if the resource has imported it before: its replacement creates
- * another object.
+ * Returns the id given by the `import` option. Returns `undefined` if the resource has already imported that object, because its
+ * replacement creates another one.
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
@@ -67,8 +67,8 @@ function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
 }
 
 /**
- * Adopts an existing object, because the host can't import. Compares it with the program, and updates in place what differs, conditionally on its
- * revision.
+ * Adopts an existing object, because the host can't import. Compares the object with the program, and updates the differences in place,
+ * conditionally on the object's revision.
  *
  * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement. Nothing was changed then
  */
@@ -80,7 +80,7 @@ export async function adopt(
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
   const left = await findUnfinishedCreation(context, inputs);
-  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have come in the meantime
+  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have run in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const makers = await findPossibleCreators(context, before.object);
@@ -109,7 +109,7 @@ export async function adopt(
   }
 }
 
-/** If the engine replaces the resource without telling the provider, it may still delete an earlier record of the same object. */
+/** If the engine replaces the resource without informing the provider, it may still delete an earlier record of the same object. */
 const ADOPTED = { isResumed: true };
 
 /** Requires that no other resource has the object. */
@@ -126,8 +126,8 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 }
 
 /**
- * Finishes an unfinished creation of the resource, which is about to get another object. The journal entry stays until the import has
- * succeeded, because the creation may have created the imported object.
+ * Finishes an unfinished creation before the resource imports another object. The journal entry stays until the import has succeeded,
+ * because the creation may have created the imported object.
  *
  * @returns whether it had to be waited for
  */
@@ -138,18 +138,18 @@ async function finishOwnCreation(
   makers: readonly PossibleCreator[],
 ): Promise<boolean> {
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
-  // The import may be how the user resolves an unknown outcome.
+  // The user may be importing the object to resolve an unknown outcome.
   await finishAndDiscard(context, inputs, left, { mayBeLost: true });
   return true;
 }
 
-/** An unfinished creation that has created an imported object, or may have. */
+/** An unfinished creation that has, or may have, created an imported object. */
 interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
 }
 
-/** Returns the unfinished creations of any resource that have created an imported object, or may have. */
+/** Returns the unfinished creations of all resources that have, or may have, created an imported object. */
 async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
   const makers: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
@@ -160,7 +160,7 @@ async function findPossibleCreators(context: Context, { id }: ApiObject): Promis
   return makers;
 }
 
-/** Returns the id of the object that a creation has created, if its operation has ended: a running one may name another object. */
+/** Returns the id of the created object if the operation has ended. A running operation may still name another object. */
 async function createdBy(context: Context, { operation }: Entry): Promise<string | undefined> {
   // A problem with another resource's operation must not fail the import: the operation may have created the object.
   const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
@@ -184,10 +184,10 @@ async function releaseObject(
 }
 
 /**
- * Reads the object that `import` names, and compares it with the program.
+ * Reads the object to import, and compares it with the program.
  *
- * @returns the object; the state as if the program had declared it as it is; the inputs, with the object's values for what the program
- * ignores; and what must be updated in place
+ * @returns the object; the state that matches it; the inputs, with the object's values for ignored properties; and the properties to update
+ * in place
  * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement
  */
 async function compareForImport(context: Context, inputs: Desired, id: string) {
@@ -212,7 +212,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   return { object, there, wanted, differences };
 }
 
-/** Whether an update can remove nothing but this field, because the object shows everything else and its revision. */
+/** Whether this field is the only one that an update could remove, because the object shows all others and its revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>
@@ -254,7 +254,7 @@ function stateAsFound(
   return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
 
-/** Returns the program's value if the object has it, or may have it: an update must not remove an ignored value that isn't shown. */
+/** Returns the program's value if the object has, or may have, that value. An update must not remove an ignored value that isn't shown. */
 function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
   const sides = sidesOf([field], { olds: {}, news: inputs }, object);
@@ -276,7 +276,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
     : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
-/** Returns the error for an imported object that can't be updated to what the program asks for. @param cause the update's error */
+/** Returns the error for an imported object that can't be updated to match the program. @param cause the update's error */
 function importDiffers(
   { kind }: Context,
   id: string,

@@ -25,9 +25,10 @@ import { extendEntry } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
- * Updates the object of a resumed creation to what the program now asks for (C5).
+ * Updates the object of a resumed creation to match the current program (C5).
  *
- * @returns the outputs, or `undefined` if another resource has the object, or if it requires a replacement and was discarded according to I3
+ * @returns the outputs, or `undefined` if another resource has the object, or if it requires a replacement and was discarded according to
+ * I3
  * @throws CloudInfraError `key_expired` if the original request is unknown. Nothing is changed, adopted or deleted then
  */
 export async function fitToProgram(
@@ -72,7 +73,7 @@ export function needsReplacement(
 }
 
 /**
- * Completes a creation: updates in place what the service has ignored, or what the program now asks for.
+ * Completes a creation: updates in place the arguments that the service ignored or that the program has changed since.
  *
  * @param asked the arguments of the creation request
  * @param pending the creation
@@ -110,7 +111,7 @@ export async function completeCreation(
   }
 }
 
-/** Returns the outputs of a creation that a refresh or an update finishes. A later update sets what the service has ignored. */
+/** Returns the outputs of a creation that a refresh or an update finishes. A later update sets the arguments that the service ignored. */
 export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }

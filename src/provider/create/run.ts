@@ -20,7 +20,10 @@ import { type Context, identityOf, requireSameProvider, waitForOperationEnd } fr
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
-/** The certain end of a creation. `isEcho`: only the reply to the request has shown the object, and it may repeat the request. */
+/**
+ * The certain end of a creation. `isEcho`: only the reply to the creation request has shown the object, and that reply may echo the
+ * request.
+ */
 export type CreationEnd =
   | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** Nothing was created, or an object that failed. */
@@ -32,8 +35,8 @@ export type CreationEnd =
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
  *
  * @param again whether an earlier process may have sent the request
- * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
- * @throws CloudInfraError `provider_changed` if the creation began through another provider
+ * @throws PartialState if the outcome is unknown. The state then contains everything that another machine needs to resume the creation
+ * @throws CloudInfraError `provider_changed` if another provider started the creation
  */
 export async function runCreation(
   context: Context,
@@ -52,7 +55,7 @@ export async function runCreation(
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
-      // The service may have purged the ended operation. The key still leads to its result (E2).
+      // The service may have purged the finished operation. The key still leads to its result (E2).
     }
     const sent = await sendRequest(context, inputs, pending, again);
     if ("kind" in sent) return sent;
@@ -138,11 +141,11 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
   if (object !== undefined) return { ...named, object };
-  // A project that isn't shown doesn't exist. An instance may not be shown yet, which its deletion finds out.
+  // A project that isn't shown doesn't exist. An instance may only lag; its deletion checks that.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
 
-/** Codes of errors for the result's link, after which the list may still show the object. */
+/** Error codes of the result's link after which the list may still show the object. */
 const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
 /** Reads the result of an ended operation by its link, or from the list if the service has no link (§4.8). */
@@ -164,7 +167,7 @@ async function readCreatedObject(
   const gone = new CloudInfraError("no_result", missing, details);
   if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
-    // A link that works proves nothing about the objects' own URLs.
+    // A working link proves nothing about GET of single objects.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
@@ -179,9 +182,7 @@ async function readCreatedObject(
   throw gone;
 }
 
-/**
- * Returns the key of the next attempt. It is derived from the key before, so that a machine that only has the saved key finds the same ones.
- */
+/** Derives the key of the next attempt from the previous one, so that a machine that has only the saved key derives the same keys. */
 export function nextKey(key: string): string {
   const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // a UUID of version 4, as the service requires (§4.7)
@@ -193,7 +194,9 @@ export function nextKey(key: string): string {
 /** The longest chain of derived keys. */
 const MAX_SPENT_KEYS = 16;
 
-/** Returns the key to try after a spent one: the next one if it is derived from `first`, or `first`, which wasn't sent yet. */
+/**
+ * Returns the key to try after a spent key: its successor if the spent key is derived from `first`, or else `first`, which wasn't sent yet.
+ */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;
   for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {

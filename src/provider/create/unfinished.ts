@@ -13,7 +13,7 @@ import type { TrackedResource } from "../tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { nextKey, runCreation } from "./run";
 
-/** An unfinished creation of an earlier run, and what proves who owns its object. */
+/** An unfinished creation of an earlier run, with the evidence of who owns its object. */
 export interface UnfinishedCreation extends Pending {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
@@ -26,8 +26,8 @@ export interface UnfinishedCreation extends Pending {
 }
 
 /**
- * @param keyAt when the key was generated that the state has for the URN. An earlier creation belongs to a former resource with that URN: another
- * machine may have finished it, and the program may have renamed or released that resource
+ * @param keyAt the time at which the key in the state was generated. An earlier creation belongs to a former resource with the same URN:
+ * another machine may have finished it, and the program may have renamed or released that resource
  */
 export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
@@ -35,16 +35,16 @@ export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation
 }
 
 /**
- * Returns the possible purposes of an unfinished creation of an existing resource: to replace it, or to create it, because `--replace` and
- * taint don't tell the provider that the resource exists.
+ * Returns the possible purposes of an unfinished creation for an existing resource: to replace it, or to create it. With `--replace` and
+ * taint, the provider doesn't learn that the resource exists.
  */
 export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
 /**
- * Whether the state already has what a journal entry records. The replacement of the object in the state may have the same id, because some
- * services reuse ids. With `--replace` and taint, the entry doesn't name what it replaces.
+ * Whether the state already contains the creation of a journal entry. Some services reuse ids, so a replacement may have the same id as the
+ * object in the state. With `--replace` and taint, the entry doesn't name the replaced resource.
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
@@ -59,8 +59,8 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 }
 
 /**
- * Whether the object of an unfinished creation may be deleted (I3). Either the state records the creation, or the engine never saved the object
- * and nobody else can have it: create never returned it, or the state still has what it replaces.
+ * Whether the object of an unfinished creation may be deleted (I3): the state records the creation, or the engine never saved the object
+ * and nobody else can have it. That is so if create never returned it, or if the state still has the object that it replaces.
  */
 function mayDelete(
   { session }: Context,
@@ -110,7 +110,7 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Moves the entry of a resource to its present URN, because a new resource may have the former one now. */
+/** Moves a resource's entry to its current URN, because a new resource may have the former one. */
 async function moveToOwnUrn(
   { session }: Context,
   purpose: CreationPurpose,
@@ -145,7 +145,7 @@ export async function findRecoveredRetry(
 /**
  * Finishes and discards the unfinished creations of an existing resource.
  *
- * @param purposes their purposes. Only a call that has the resource's present URN may pass it
+ * @param purposes their purposes. Only a call that has the resource's current URN may pass that URN
  */
 export async function finishUnfinishedCreations(
   context: Context,
@@ -171,12 +171,12 @@ export async function finishUnfinishedCreations(
 }
 
 /**
- * Finishes an unfinished creation that isn't needed any more: waits for it or resends its request, then deletes its object if I3 allows that,
- * or warns about it. If that object may not be deleted, the request isn't resent, because it may create the object only now.
+ * Finishes an unfinished creation that is no longer needed. Waits for it or resends its request, then deletes the object if I3 allows that,
+ * or warns about it. If the object may not be deleted, the request isn't resent, because it might create the object only now.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
- * @returns whether it has created an object, or may have
- * @throws CloudInfraError, but never PartialState: the call concerns another resource, whose state stays the same
+ * @returns whether it has, or may have, created an object
+ * @throws CloudInfraError, but never PartialState, because the call is for another resource, whose state stays the same
  */
 export async function finishAndDiscard(
   context: Context,
@@ -216,8 +216,8 @@ async function runAndDiscard(
 }
 
 /**
- * Deletes the object of a creation that isn't needed any more. If I3 doesn't allow that, or if the resource has the option `retainOnDelete`,
- * warns about it instead.
+ * Deletes the object of a creation that is no longer needed. Warns about it instead if I3 doesn't allow that, or if the resource has the
+ * option `retainOnDelete`.
  *
  * @param inputs the inputs of the creation's resource
  */
@@ -241,7 +241,7 @@ export async function isFinishedOrGivenUp(context: Context, { key }: Pending): P
   return (await journal.run.has({ settled: key })) || journal.isGivenUp(key);
 }
 
-/** Tells all processes of this run that a creation is finished. */
+/** Records for all processes of this run that a creation is finished. */
 export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ settled: key });
 }

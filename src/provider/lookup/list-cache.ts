@@ -3,8 +3,8 @@ import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
 /**
- * A seek reads another page only after this many reads for each page. The engine runs only a few calls at a time, so the total number of reads
- * is unknown: the cache alternates pages and single GETs until the list is complete.
+ * A seek reads another page only after this many reads per page. The engine runs only a few calls at a time, so the total number of reads
+ * is unknown. The cache alternates between pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
 /** Reads that arrive within this time, in milliseconds, share one list. */
@@ -12,7 +12,7 @@ const BATCH_WINDOW_MS = 20;
 /** After a pause of this length, in milliseconds, a read starts a new series. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/** The engine starts a deletion when another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
+/** The engine starts a deletion when another one ends. A list waits until no further deletion has ended for this long, in milliseconds. */
 const DELETION_PAUSE_MS = 50;
 /** The longest that a list waits for further deletions, in milliseconds. */
 const MAX_DELETION_PAUSE_MS = 300;
@@ -91,7 +91,7 @@ export class ListCache implements PauseListener {
     return (this.current ?? this.begin()).whole();
   }
 
-  /** Returns a whole list that starts after this call. Calls that arrive while another list is running share the next one. */
+  /** Returns a whole list that starts after this call. Calls that arrive while a list is being read share the list after it. */
   fresh(): Promise<Objects> {
     return this.startNew((listing) => listing.whole());
   }
@@ -106,7 +106,7 @@ export class ListCache implements PauseListener {
     return this.confirmation;
   }
 
-  /** Discards what was read, because this process has changed an object. */
+  /** Discards all pages, because this process has changed an object. */
   invalidate(): void {
     this.listing = undefined;
     this.reads = 0;

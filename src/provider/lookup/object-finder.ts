@@ -13,11 +13,11 @@ import {
   toLookupResult,
 } from "./object-getter";
 
-/** Looks up objects with GET if the service offers it and that is cheaper, or else in whole lists (§4.3, §4.4). */
+/** Looks up objects with GET if the service supports GET and it is cheaper, and otherwise in whole lists (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
   private readonly gets: ObjectGetter;
-  /** The projects that the service has shown, and those of the instances that it has shown. */
+  /** The projects that the service has shown, directly or as the project of an instance. */
   private readonly projects = new Set<string | undefined>();
   /** The objects that the service has shown, as they were last shown. */
   private readonly shown = new Map<string, ApiObject>();
@@ -32,8 +32,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object for a refresh, with a result that may be up to 30 s old. Many reads share one list, and a single read costs one GET. A
-   * few reads of a long list cost a GET each and some pages.
+   * Looks up an object for a refresh, with a result that may be up to 30 s old. Many reads share one list, and a single read takes one GET.
+   * A few reads of a long list take one GET each, and some pages.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
@@ -53,7 +53,7 @@ export class ObjectFinder {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** Looks up an object now: with GET, or in a list if the service doesn't offer GET. */
+  /** Looks up an object now: with GET, or in a list if the service doesn't support GET. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
@@ -80,8 +80,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object in a way that doesn't share the weakness of the first lookup. After a list, that is a GET, or another list if GET isn't
-   * known to work. After a GET, it is a list.
+   * Looks up an object with a different method than the first lookup, so that the two don't share a weakness: with GET after a list (or
+   * another list if GET isn't known to work), and in a list after GET.
    *
    * @param last what to look up if only another list can confirm the first lookup
    */
@@ -104,7 +104,7 @@ export class ObjectFinder {
     return this.gets.works(ref.kind) ? result : this.findInList(last, options);
   }
 
-  /** Completes an item of a list with the result of GET. Returns the item unchanged if GET isn't offered or doesn't find the object. */
+  /** Completes a list item with the result of GET. Returns the item unchanged if GET isn't supported or doesn't find the object. */
   async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
     const found = await this.gets.getAgain(ref, options);
     if (found === undefined) return item;

@@ -10,7 +10,7 @@ const MAX_PROBES = 6;
 /** GET counts as unsupported after this many replies in a row that reject it or don't find an object that a list shows. */
 const ENOUGH_EVIDENCE = 2;
 
-/** What this process has learned about GET for one kind of object. The specification doesn't show it (§4.8). */
+/** What this process has learned about GET for one kind of object, which the specification doesn't show (§4.8). */
 class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
@@ -21,7 +21,7 @@ class GetSupport {
   readonly contradicted = new Set<string>();
 }
 
-/** Reads single objects with GET, if the service offers it. */
+/** Reads single objects with GET if the service supports it. */
 export class ObjectGetter {
   private readonly kinds = new Map<Kind["name"], GetSupport>();
 
@@ -36,7 +36,7 @@ export class ObjectGetter {
     return this.of(kind).works;
   }
 
-  /** Whether the service doesn't offer GET for this object. */
+  /** Whether the service doesn't support GET for this object. */
   isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
     const { isRefused, contradicted } = this.of(kind);
     return isRefused || contradicted.has(id);
@@ -45,7 +45,7 @@ export class ObjectGetter {
   /**
    * Reads an object. If GET has worked before, a single reply that rejects GET may be an error, so the request is repeated once.
    *
-   * @returns `undefined` if the service doesn't offer GET for this object
+   * @returns `undefined` if the service doesn't support GET for this object
    */
   async get(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options);
@@ -100,7 +100,7 @@ export class ObjectGetter {
     return result;
   }
 
-  /** @returns `undefined` if the reply says that the service doesn't offer GET */
+  /** @returns `undefined` if the reply means that the service doesn't support GET */
   private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
       const found = await ref.kind.requests(this.client).get(ref.id, options);
@@ -160,7 +160,7 @@ export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult 
   return toLookupResult(objects.get(id), "list");
 }
 
-/** Decides whether an object exists, for reads, updates, deletions and lookups alike. */
+/** Decides whether an object exists, in the same way for reads, updates, deletions and lookups. */
 export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): LookupResult {
   if (found === undefined) return { missing: by };
   return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
@@ -170,7 +170,7 @@ export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): 
 const DELETED_STATUSES = new Set([
   ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],
 ]);
-/** Words that may accompany them. Any other word, as in "to be deleted", may mean the opposite. */
+/** Words that may accompany these statuses. Any other word, as in "to be deleted", may mean the opposite. */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
 /** Whether the status means that the object was deleted, regardless of case and separators. Some services keep showing deleted objects. */

@@ -4,13 +4,16 @@ import type { Pause, PauseListener } from "../../polling/schedule";
 import type { WaitProgress } from "../../polling/wait";
 import type { StatusLog } from "./engine-log";
 
-/** A call shows nothing in its first milliseconds, because each message costs the engine time. */
+/** A call shows nothing for this many milliseconds, because each message takes the engine some time. */
 const FIRST_MS = 3_000;
-/** Without new progress, the message is rewritten after this share of the elapsed time, so that users see that the call is alive. */
+/**
+ * If there is no progress, the message is updated after this share of the elapsed time, so that users can see that the call is still
+ * running.
+ */
 const TICK_SHARE = 0.2;
 /** The shortest time between two such messages, in milliseconds. */
 const MIN_TICK_MS = 10_000;
-/** Pauses shorter than this, in milliseconds, end before anybody can read about them. */
+/** Shorter pauses, in milliseconds, end before anybody could read the message. */
 const MIN_SHOWN_PAUSE_MS = 2_000;
 
 /** In CI, an operation writes one line for each of this many equal parts. */
@@ -26,8 +29,8 @@ interface ProgressOptions {
 }
 
 /**
- * Shows the progress of one call in the resource's row, for example `creating 42% · about 18 s left` or
- * `deleting · waiting for confirmation · 40 s elapsed`. In CI, it writes a line for each quarter, and fewer and fewer lines without progress.
+ * Shows the progress of one call in the resource's status, for example `creating 42% · about 18 s left` or `deleting · waiting for
+ * confirmation · 40 s elapsed`. In CI, it writes a line for each quarter, and ever fewer lines if there is no progress.
  */
 export class Progress implements PauseListener {
   private readonly beganMs: number;
@@ -40,7 +43,7 @@ export class Progress implements PauseListener {
   /** Whether a message was written since the last mark. */
   private isFresh = false;
   private cancel: (() => void) | undefined;
-  /** When the alarm fires that {@link cancel} cancels. */
+  /** The time of the alarm that {@link cancel} cancels. */
   private dueMs = 0;
 
   constructor(
@@ -51,7 +54,7 @@ export class Progress implements PauseListener {
     this.beganMs = options.clock.now();
   }
 
-  /** Starts to show a call that takes longer than a few seconds, until {@link clear}. */
+  /** Starts to show the call once it has taken a few seconds, until {@link clear}. */
   begin(): this {
     this.tickLater();
     return this;
@@ -92,12 +95,12 @@ export class Progress implements PauseListener {
     }
   }
 
-  /** Shows a message that remains in the row after the call. */
+  /** Shows a status message that remains after the call. */
   async showMessage(message: string): Promise<void> {
     await this.log.write(message);
   }
 
-  /** Removes the message, which would otherwise remain in the row during later steps. Must be called before the call returns. */
+  /** Removes the status message, which would otherwise remain during later steps. Must be called before the call returns. */
   async clear(): Promise<void> {
     this.cancel?.();
     this.cancel = undefined;
@@ -170,7 +173,7 @@ export interface WaitReason {
   readonly pause?: Pause | undefined;
 }
 
-/** Everything that a status message is made from. */
+/** The content of a status message. */
 export interface ProgressStatus {
   readonly verb: string;
   readonly step?: OperationProgress | undefined;
@@ -188,7 +191,7 @@ const FRESH_MS = 2_000;
 
 /** Formats a status message, for example `reading · listing instances (page 12) · the service returned 503 · retrying in 8 s`. */
 export function formatProgress({ verb, step, pause, waits, elapsedMs, nowMs }: ProgressStatus): string {
-  // The outermost wait says most about the whole call.
+  // The outermost wait describes the whole call best.
   const what = waits[0]?.for;
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
   const left = held === undefined ? timeLeft(step, nowMs) : undefined;

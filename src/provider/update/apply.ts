@@ -35,8 +35,8 @@ import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } fro
 /**
  * Updates an object (§4.5): reads it, sends a full body conditionally on its revision, and checks the result.
  *
- * @param earlier what an earlier update of unknown outcome requested. If some of it is `unsettled`, the update is sent even if nothing has
- * changed
+ * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unsettled`, the update is sent even
+ * if nothing has changed
  * @throws CloudInfraError `revision_conflict` if somebody else changed a managed property. Nothing is overwritten then
  * @throws NotApplied if the service accepted a change but didn't apply it
  */
@@ -54,7 +54,7 @@ export async function applyUpdate(
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
     if (!isCloudInfraError(error)) throw error;
-    // An update that was killed may have renamed the object, and with it the id.
+    // An update that was killed may have renamed the object and thereby changed its id.
     const rename = renameOf(asked);
     throw await errorAfterRename(context, error, {
       ...rename,
@@ -135,7 +135,7 @@ function notShownYet({ kind }: Context, change: Change, revision: string | undef
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
-/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would find nothing to do. */
+/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would find no change. */
 async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
     return await writeUpdate(context, change, before);

@@ -12,8 +12,8 @@ import {
 } from "../../model/three-way";
 
 /**
- * What to do with an update whose revision is outdated: nothing if the object is as desired, retry if nobody changed a managed property, or
- * report a conflict. A property that isn't shown may have been changed, too.
+ * What to do with an update whose revision is outdated: nothing if the object is already as desired, a retry if nobody changed a managed
+ * property, or else a conflict. A property that isn't shown may have been changed, too.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
 

@@ -47,7 +47,7 @@ type Sent = Extract<WriteResult, { kind: "accepted" }>;
 
 /**
  * Reads the object until it shows the change, because a service may accept a change without applying it. After a 202, it waits until the
- * deadline. Otherwise, it only waits for lists that lag.
+ * deadline. Otherwise, it waits only as long as lists may lag.
  */
 export async function waitUntilApplied(
   context: Context,
@@ -85,7 +85,7 @@ export async function waitUntilApplied(
   );
 }
 
-/** Whether the service answered 202 without an operation, so that it may apply the change later. */
+/** Whether the service returned 202 without an operation, so that it may apply the change later. */
 export function isPending(written: WriteResult): boolean {
   return (
     written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
@@ -109,7 +109,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   };
 }
 
-/** Returns the object in the reply to the update, unless it shows the state before, because the service applies the change later. */
+/** Returns the object in the reply to the update, unless it shows the former values because the service applies the change later. */
 export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
   if (sent.kind === "there") return sent.object;
   const { accepted } = sent;
@@ -138,9 +138,9 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 /**
  * Returns the changed fields that have neither the desired value or a normalized form of it, nor a new value.
  *
- * If a refresh accepted a remote value, it may be the form of the desired value, from an update whose reply was lost. A field that isn't shown
- * counts as set: a service may keep the revision if nothing changes, or compute it from the fields that it shows. A value that contradicts the
- * desired one in both the read and the reply doesn't count as set.
+ * A remote value that a refresh accepted may be a normalized form of the desired value, from an update whose reply was lost. A field that
+ * isn't shown counts as set: a service may keep the revision if nothing changes, or compute it from the fields that it shows. A value that
+ * contradicts the desired one in both the read and the reply doesn't count as set.
  */
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -158,7 +158,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
-  // The reply may show the state before, and the read may show somebody else's later change.
+  // The reply may contain the former values, and the read may contain somebody else's later change.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
@@ -169,11 +169,11 @@ function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: Wi
   return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
 }
 
-/** Whether a refresh accepted a remote value that may be the form of the desired one. */
+/** Whether a refresh accepted a remote value that may be a normalized form of the desired one. */
 const mayBeAccepted = (side: PropertySides): boolean =>
   side.applied !== undefined && mayBeNormalizedForm(side);
 
-/** Whether the object has an unrecorded value that may be the form of the desired one. */
+/** Whether the object has an unrecorded value that may be a normalized form of the desired one. */
 function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
@@ -184,7 +184,7 @@ const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddre
 
 /** Why the object may have a desired value that it doesn't show. */
 export type PossibleReason =
-  /** The service may show the formerly pinned address in place of the mode. */
+  /** The service may show the former address in place of the mode. */
   | "address"
   /** The service may normalize the value. An update of that field alone would prove it, because it keeps the revision. */
   | "word"
@@ -243,7 +243,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     applied,
   );
   const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
-  // The service may omit a new value that means nothing, such as "none" for the address.
+  // The service may omit a new value that means "not set", such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemovedFields(tellable, object, olds);
@@ -300,8 +300,8 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
 }
 
 /**
- * Returns marks for applied values whose remote value is unknown, because somebody else may have changed it. If a refresh accepts the remote
- * value, and the service accepts the applied value again at the same revision, it is a form of that value.
+ * Returns marks for applied values whose remote value is unknown, because somebody else may have changed it. If a refresh accepts the
+ * remote value, and the service accepts the applied value again at the same revision, the remote value is a normalized form of it.
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};

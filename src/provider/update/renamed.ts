@@ -10,7 +10,7 @@ import { type Context, fetchOperation, identityOf, objectRefOf } from "../contex
 import { isDeleted } from "../lookup/object-getter";
 import { PartialState } from "../partial-state";
 
-/** The id in an update's reply or operation. It is proof only if it can't belong to another object. */
+/** The id in an update's reply or operation. It proves a rename only if it can't belong to another object. */
 export interface ReportedId {
   readonly id: string | undefined;
   readonly isProof: boolean;
@@ -35,8 +35,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
 }
 
 /**
- * Reads an object that must exist. After a rename, its id may have changed, and another object may have the former id. That object doesn't
- * count.
+ * Reads an object that must exist. A rename may have changed its id, and another object may have the former id. That object doesn't count.
  */
 export async function presentUnlessRenamed(
   context: Context,
@@ -153,7 +152,7 @@ export function isSameObject({ fields }: ApiObject, state: Recorded): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
-/** Whether an object is certainly another one: it has an id that may have been reused, and was created at another time. */
+/** Whether an object is certainly a different one: its id may have been reused, and its creation date differs. */
 export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Recorded): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);

@@ -64,7 +64,7 @@ export function requestedChanges({
   return asked;
 }
 
-/** Returns labels without some keys. Returns no labels if the value is no map. */
+/** Returns labels without some keys. Returns no labels if the value isn't a map. */
 function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Labels {
   const keys = paths.map(([, key]) => key);
   const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
@@ -127,8 +127,8 @@ export function compareRequested(
 }
 
 /**
- * Returns the state with unrecorded values that an unsettled update has set. They belong to the program, so that an update can remove them. Values
- * that the object had before, or has in place of the requested ones, belong to somebody else.
+ * Returns the state with the unrecorded values that an unsettled update has set. They belong to the program, so an update can remove them.
+ * Values that the object had before, or that differ from the requested ones, belong to somebody else.
  */
 export function withUnsettled(
   fields: readonly Field[],

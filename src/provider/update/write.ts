@@ -36,7 +36,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
-  // It may be newer than the state, or older because a list lags. A PUT would show which. Otherwise, another read is needed.
+  // The object may be newer than the state, or older because a list lags. A PUT would show which. Without a PUT, another read is required.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
   const before = isAgain ? current : await newerThan(context, change, current);
   const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "made";
@@ -44,12 +44,12 @@ export async function prepareWrite(
 }
 
 /**
- * Sends the update. If-Match has the revision at which the body's other fields were read (§4.5), so that a lagging read can't overwrite anything.
- * If the revision is outdated, reads the object again and retries, unless somebody has changed a managed property.
+ * Sends the update. If-Match contains the revision at which the unmanaged fields were read (§4.5), so that a lagging read can't overwrite
+ * anything. If that revision is outdated, reads the object again and retries, unless somebody has changed a managed property.
  *
  * @param first the object of {@link prepareWrite}
- * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten. If `sent` is set, an earlier attempt may have
- * been applied
+ * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten. If `sent` is set, an earlier attempt
+ * may have been applied
  */
 export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
@@ -62,7 +62,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
       if (answer.sent) unsure = sides(context, change, before);
-      // The service has another revision, so this read lags if it shows the same one.
+      // The service has a different revision, so a read that shows the same one lags.
       before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, unsure, refusal) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
@@ -145,7 +145,7 @@ function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPat
   return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
-/** Decides what a comparison means for the update. */
+/** Decides what to do with the update after a comparison. */
 function judged(
   context: Context,
   change: Change,
@@ -182,7 +182,7 @@ function verdict(
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
-  // The state may have the value of another field as the revision, as lists show it. A refresh of one instance doesn't use a list.
+  // The revision in the state may be the value of an unrelated field in a list. A refresh of a single instance doesn't use a list.
   const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
