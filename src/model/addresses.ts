@@ -3,8 +3,8 @@ import { referencedValue } from "./changes";
 import type { Field, WireFields } from "./kinds";
 
 /**
- * Whether the service has assigned this address since it returned the mode, such as "auto", or no value. If the state or the reply has
- * another address, somebody has set this one.
+ * Whether the service has assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply
+ * contains another address, somebody has set this one.
  */
 export function isLateAddress(
   field: Field,
@@ -21,12 +21,12 @@ export function isLateAddress(
 
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
-/** Whether a `publicIp` requests an address of the service's choice (§2.2): any string except an address or a usual word for none. */
+/** Whether a `publicIp` lets the service choose an address (§2.2): any string except an address or a usual word for "no address". */
 export function asksForAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
 }
 
-/** Whether a `publicIp` is a usual word for no address. */
+/** Whether a `publicIp` is a usual word for "no address". */
 export function meansNoAddress(value: unknown): boolean {
   return NO_ADDRESS.test(String(value).trim());
 }
@@ -42,7 +42,7 @@ export function publicAddressIn(field: Field, object: WireFields): string | unde
   return addressesIn(field, object).find((one) => !isPrivate(one));
 }
 
-/** Returns the fields that show the public address, except the one for the mode. */
+/** Returns the fields that contain the public address, except the field for the mode. */
 export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
   return addressFields.filter((name) => name !== wire);
 }
@@ -53,7 +53,7 @@ export function hasLostAddress(field: Field, known: unknown, object: WireFields)
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Whether the object shows an address, or a reference to one, in place of the mode that requests it. */
+/** Whether the object shows an address, or a reference to an address, in place of the mode. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
   const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
@@ -82,8 +82,8 @@ PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
 /**
- * Returns the address that the object has in place of the address `value`, if the field for the mode contains the mode, such as "auto", or
- * nothing. A private address doesn't replace a public one. If `value` means no address and the field is empty, returns the object's public
+ * Returns the address that the object has instead of the address `value`, if the field for the mode is empty or contains a mode such as
+ * "auto". A private address doesn't replace a public one. If `value` means "no address" and the field is empty, returns the object's public
  * address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {

@@ -23,7 +23,7 @@ export interface ChangeOptions {
 }
 
 /**
- * Whether `ignoreChanges` covers a property. A path covers everything below it. A path that ends in `*` also covers its parent.
+ * Whether `ignoreChanges` covers a property. A path covers everything below it, and a path that ends in `*` also covers its parent.
  *
  * @param property the steps to the property, such as `["labels", "env"]`
  */
@@ -40,7 +40,7 @@ export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
 
 /**
  * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine does the same, but not for replacements,
- * and based on its inputs, which differ from the object after a failure.
+ * and with its own inputs, which differ from the object after a failure.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
@@ -69,7 +69,7 @@ function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => bo
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
-/** Returns the fields. A change that `replaceOnChanges` covers requires a replacement. */
+/** Returns the fields, such that changes listed in `replaceOnChanges` require a replacement. */
 export function withReplaceOnChanges(
   fields: readonly Field[],
   paths: PropertyPaths = [],
@@ -108,19 +108,17 @@ function parsePath(path: string): PathSteps {
   });
 }
 
-/**
- * Whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint is equal to its key.
- */
+/** Whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint equals its key. */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") {
     const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
-  // A state may contain a whole object as the remote value.
+  // The state may contain a whole object as a remote value.
   return isSameJson(comparable(field, one), comparable(field, other));
 }
 
-/** Returns the form of a value that is compared: IPv6 addresses have one form, as in URLs. */
+/** Returns a value in the form for comparisons. IPv6 addresses have one canonical form, as in URLs. */
 function comparable(field: Field, value: unknown): unknown {
   const word = referencedValue(field, value) ?? undefined;
   const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
@@ -128,8 +126,8 @@ function comparable(field: Field, value: unknown): unknown {
 }
 
 /**
- * Returns the value of a reference that the service shows as an object. Other members of the object, such as prices, don't belong to the
- * instance. An object in place of the public address means that address, unless its id is one of the `own` values.
+ * Returns the value of a reference that the service returns as an object. The object's other members, such as prices, don't belong to the
+ * instance. An object in place of the public address stands for that address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return word;
@@ -164,7 +162,10 @@ export function isSameJson(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Whether an argument has changed. An empty list of SSH keys excludes all keys, but no list allows any. */
+/**
+ * Whether an argument has changed. For SSH keys, an empty list means that there are no keys, but a missing list means that the keys aren't
+ * managed.
+ */
 export function isChanged(field: Field, before: unknown, after: unknown): boolean {
   const isListed = (value: unknown): boolean => field.type === "keys" && value !== undefined;
   return isListed(before) !== isListed(after) || !sameValue(field, before, after);

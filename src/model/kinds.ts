@@ -42,7 +42,7 @@ export interface Field {
   readonly change: "replace" | "in place";
   /** Whether nobody can change the property of an existing object. */
   readonly isFixed?: boolean;
-  /** For labels: whether the service is known to preserve the case of keys. */
+  /** For labels: whether the service preserves the case of keys, as far as known. */
   readonly keepsCase?: boolean;
   /** For the public address: the fields that may show it. */
   readonly addressFields?: readonly string[];
@@ -174,7 +174,7 @@ export interface Kind {
   readonly article: "a" | "an";
   readonly fields: readonly Field[];
   readonly arguments: v.GenericSchema;
-  /** Returns the requests for objects of this kind. Lists of instances contain those of one project if it is given. */
+  /** Returns the requests for objects of this kind. If a project is given, lists contain only its instances. */
   requests(client: Client, project?: string): Client["projects"];
 }
 
@@ -213,7 +213,7 @@ export const instanceKind: Kind = {
   }),
 };
 
-/** The identity of an object. A project and an instance can have the same id, and services may reuse ids (I1). */
+/** The identity of an object. A project and an instance may have the same id, and services may reuse ids (I1). */
 export interface ObjectIdentity {
   /** Normalized base URL of the service. */
   readonly endpoint: string;

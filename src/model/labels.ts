@@ -3,19 +3,19 @@ import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
 
-/** Returns labels as a map. A value of any other form counts as no labels. */
+/** Returns labels as a map. Any other value counts as no labels. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Whether labels have an unknown form, so that nothing is known about them. */
+/** Whether labels have an unknown form and can't be read. */
 export function isUnreadable({ type }: Field, word: unknown): boolean {
   return type === "labels" && word !== undefined && word !== null && !isMap(word);
 }
 
 /**
- * Returns the remote key of each of the program's label keys: the same key or, if it isn't shown, the same key in lower case. Services may
- * convert keys to lower case, unless the field is known to preserve their case.
+ * Maps each of the program's label keys to its remote key: the same key or, if the object doesn't have it, the key in lower case. Services
+ * may convert keys to lower case, unless the field is known to preserve their case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
@@ -31,7 +31,7 @@ export function remoteKeysOf(
   );
 }
 
-/** Returns the state without label keys that only change their case, because the service may show the new key under the old one's name. */
+/** Returns the state without label keys that change only in case, because the service may show the new key under the old name. */
 export function withoutRecasedKeys<Olds extends Arguments>(
   fields: readonly Field[],
   olds: Olds,

@@ -6,7 +6,7 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** A resource's name in its inputs, and what shows whether it was generated. */
+/** A resource's name in its inputs, with the members that show whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**
@@ -36,8 +36,8 @@ function isMissing(olds: NamedInputs, news: Declared): boolean {
 }
 
 /**
- * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
- * with random parts is, too: a preview never shows a name that `up` doesn't use.
+ * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, so is a
+ * name with random parts: a preview never shows a name that `up` doesn't use.
  */
 function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   const key = olds.key ?? news.key;

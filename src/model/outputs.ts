@@ -34,9 +34,9 @@ export interface OutputSources {
   readonly values: Arguments;
   /** The remote values that differ from them. */
   readonly remoteValues: RemoteValues;
-  /** For arguments that somebody has changed since: what was applied. */
+  /** For arguments that somebody has changed since: the applied values. */
   readonly applied?: RemoteValues | undefined;
-  /** The state before, which is empty for a new object: fields that a reply omits are unchanged. */
+  /** The previous state, which is empty for a new object. Fields that a reply omits are unchanged. */
   readonly before: RecordedMembers;
 }
 
@@ -187,7 +187,7 @@ function textOrPrevious(fields: ApiObject["fields"], name: string, before: unkno
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Keeps the former date if only fractions of a second differ, because list items may have them and other replies not (§2.1). */
+/** Keeps the former date if only fractions of a second differ, because list items may contain fractions that other replies omit (§2.1). */
 function sameMoment(now: unknown, before: unknown): unknown {
   return isSameMoment(now, before) ? before : now;
 }
@@ -199,8 +199,8 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Whether a date is more than some seconds later than another one. Replies may round fractions differently, so a second proves nothing. Neither
- * does a date without a time zone.
+ * Whether a date is more than the given number of seconds later than another one. Replies may round fractions differently, so a difference
+ * of one second proves nothing. Neither does a date without a time zone.
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
   const [a, b] = [one, other].map((text) => (hasTimeZone(text) ? wholeSecond(text) : undefined));
@@ -231,7 +231,7 @@ function ipAddress(
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output with the public address, whose fields are shown beside the one for the mode. */
+/** The output with the public address, which has its own fields besides the field for the mode. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**
@@ -258,8 +258,8 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
 const DIGEST_CHARACTERS = 12;
 
 /**
- * Returns digests of the object's unmanaged fields, which show whether somebody has changed one of them since. Fields that the reply omits are
- * unchanged.
+ * Returns digests of the object's unmanaged fields, which later show whether somebody has changed one of them. Fields that the reply omits
+ * are unchanged.
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],

@@ -12,7 +12,7 @@ export function parseSentBody(body: string): WireFields | undefined {
   }
 }
 
-// Every state that was ever released must parse: a member that is missing or malformed counts as absent.
+// States of all released versions must parse, so a malformed member counts as missing.
 export const string = v.fallback(v.optional(v.string()), undefined);
 export const number = v.fallback(v.optional(v.number()), undefined);
 export const flag = v.fallback(v.optional(v.boolean()), undefined);
@@ -35,32 +35,32 @@ const record = v.object({
   failed: flag,
   /** For updates: the requested values. Null removes the property. */
   asked: values,
-  /** Name of the explicit provider through which the creation began. */
+  /** Name of the explicit provider that started the creation. */
   provider: string,
-  /** Names of the arguments that were secret when it began. */
+  /** Names of the arguments that were secret when it was started. */
   secrets: strings,
   /** For creations: whether the name was generated. */
   isAutonamed: flag,
   /** Ids of objects that resources have imported since. The creation may have created one of them. */
   imported: strings,
-  /** For updates: whether the service may not have received the request. */
+  /** For updates: whether the request may not have reached the service. */
   isUnsure: flag,
-  /** For updates: the revision in the reply. As long as the object has it, the update has set everything that is shown. */
+  /** For updates: the revision in the reply. While the object still has this revision, all values that it shows are those of the update. */
   revision: string,
   /** For updates: the new id that the service has given the object. */
   otherId: string,
 });
 
 /**
- * What the state records about a creation or an update whose outcome isn't known yet. The state keeps it as a secret, because the body may
- * contain secret inputs. The body is the exact string that was sent, because a retry must repeat it.
+ * The record of a creation or an update whose outcome isn't known yet. It is a secret in the state, because the body may contain secret
+ * inputs. The body is the exact string that was sent, because a retry must repeat it.
  */
 export type Pending = v.InferOutput<typeof record>;
 
-/** Parses the record. A value of any other form counts as absent. */
+/** Parses the record. A malformed value counts as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
-/** The name and project that a creation has requested. The program may name another project by now. */
+/** The name and the project in a creation request. The program may use another project by now. */
 export interface Sent {
   readonly name: string | undefined;
   readonly project: string | undefined;
@@ -80,7 +80,7 @@ export function argumentsSent(fields: readonly Field[], { body = "" }: Pending):
 
 const PREFIX = "operation/";
 
-/** Returns the id of a resource whose object has no known id yet. */
+/** Returns the placeholder id of a resource whose object has no known id yet. */
 export function placeholderId({ operation, key }: Pick<Pending, "operation" | "key">): string {
   // A damaged record may have neither an operation nor a key.
   return `${PREFIX}${operation?.id ?? (key === undefined ? "unknown" : `key-${key}`)}`;
@@ -98,7 +98,7 @@ export function toOperation({ id, url }: { id: string; url: string }): Operation
 const KEY_KEPT_MS = 23 * 3_600_000;
 
 /**
- * Whether the service still repeats its first reply for this key. It keeps keys for 24 hours (§4.7). One hour is subtracted for clock
+ * Whether the service still repeats its first reply for this key. It keeps keys for 24 hours (§4.7), minus one hour here for clock
  * differences. A time in the future is invalid.
  */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {

@@ -26,7 +26,7 @@ export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): un
   return word === "" ? null : referencedValue(field, word, ...own);
 }
 
-/** Returns the remote values to record after an apply: those that differ from the arguments. */
+/** Returns the remote values to record after a create or an update: those that differ from the arguments. */
 export function remoteValuesAfter(
   fields: readonly Field[],
   values: Arguments,
@@ -43,8 +43,8 @@ export function remoteValuesAfter(
 }
 
 /**
- * A value that was applied, and its remote value in `word` if they differ. `word` is missing if somebody else may have changed the value before
- * it was first read.
+ * An applied value and, if it differs, its remote value (`word`). `word` is missing if somebody else may have changed the value before it
+ * was first read.
  */
 export interface Applied {
   readonly value: unknown;
@@ -61,14 +61,14 @@ function isApplied(pair: unknown): pair is Applied {
   return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
-/** The result of a comparison with the remote values after the last apply. */
+/** The result of comparing an object with the recorded remote values. */
 export interface DriftResult {
-  /** The arguments. Those that somebody has changed have their remote values. */
+  /** The arguments, with the remote values of those that somebody has changed. */
   readonly values: Arguments;
   readonly remoteValues: RemoteValues;
-  /** For changed arguments: what was applied, if its remote value is known. */
+  /** For changed arguments: the applied values whose remote values are known. */
   readonly applied: RemoteValues;
-  /** Names of the arguments that somebody has changed, and of those that the reply omits. */
+  /** Names of the arguments that somebody has changed, and of the arguments that the reply omits. */
   readonly drifted: readonly string[];
   readonly untold: readonly string[];
 }
@@ -79,11 +79,11 @@ interface KnownValues {
   readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the remote values are unknown, because only the reply to the creation request has shown the object. */
+  /** Whether the remote values are unknown because only the reply to the creation request has shown the object. */
   readonly isEcho?: boolean | undefined;
 }
 
-/** Compares an object with the remote values after the last apply. Arguments without a value are unmanaged. */
+/** Compares an object with the recorded remote values. Arguments without a value are unmanaged. */
 export function compareRemoteValues(
   fields: readonly Field[],
   known: KnownValues,
@@ -143,7 +143,7 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
-/** Compares labels one by one, so that only those that somebody has changed get their remote values. */
+/** Compares labels one by one, so that only changed labels get their remote values. */
 function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
   const [shown, remoteValues, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };

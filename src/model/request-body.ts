@@ -21,7 +21,7 @@ function sorted(labels: Json): Labels {
   return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What the body of an update depends on: the state, the inputs, and the object as it was read. */
+/** The sources of an update's body: the state, the inputs, and the object as it was read. */
 interface Sources {
   readonly olds: Recorded;
   readonly news: DesiredArguments;
@@ -51,7 +51,7 @@ function sentValue(field: Field, sources: Sources): unknown {
   if (before === undefined && desired === undefined) return currentValue(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
-  // If an index of the list is ignored, the key there may have the form in which the service shows it.
+  // If an index of the list is ignored, the key at that index may be in the form that the service returns.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
@@ -60,7 +60,10 @@ const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sour
 const shownIn = (field: Field, { olds, current }: Sources): unknown =>
   addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
-/** Returns the current value in a form that a request can contain: the applied value if the object shows its recorded remote value. */
+/**
+ * Returns the current value in a form that a request can contain. If the object still shows the recorded remote value, that is the applied
+ * value.
+ */
 function currentValue(field: Field, sources: Sources): unknown {
   const { name } = field;
   const { remoteValues = {}, [name]: own } = sources.olds;
@@ -82,7 +85,7 @@ function sendable(field: Field, value: unknown): unknown {
   throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** Matches the JSON of an object or a list, which a state may contain in place of a string. */
+/** Matches a JSON object or list, which a state may contain in place of a string. */
 const JSON_TEXT = /^(?:\{|\[["{[])/;
 
 function isSendable({ type }: Field, value: unknown): boolean {

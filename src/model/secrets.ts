@@ -31,7 +31,10 @@ export interface Secrets {
 /** Anything that may contain secrets: inputs, a state, or what a creation or an update has requested. */
 export type SecretSource = RemoteValues & Omit<RecordedMembers, ArgumentName>;
 
-/** Returns the secrets of inputs and states, each by its own marks, and those of their unfinished creations and updates. */
+/**
+ * Returns the secrets of inputs and states, according to the marks in each of them, and the secrets of their unfinished creations and
+ * updates.
+ */
 export function secretsOf(...sources: readonly SecretSource[]): Secrets {
   const all = sources.flatMap((source) => {
     const { pending } = source;
@@ -58,7 +61,7 @@ export function secretsIn(args: unknown, names: readonly string[]): Secrets {
 /**
  * Returns the arguments that a creation or an update has requested, with its own secrets.
  *
- * @param otherwise the names of the secrets if it was recorded without them
+ * @param otherwise the names of the secrets, in case they were not recorded
  */
 export function requestedArguments(pending: Pending, otherwise?: readonly string[]): SecretSource {
   const { asked, secrets } = pending;
@@ -67,10 +70,10 @@ export function requestedArguments(pending: Pending, otherwise?: readonly string
 }
 
 /**
- * Returns the program's inputs with additional secrets: those of the state that `ignoreChanges` keeps, although the program now gives another
- * value in plaintext.
+ * Returns the program's inputs with additional secrets: values of the state that `ignoreChanges` keeps, although the program now contains
+ * another value in plaintext.
  *
- * @param olds the outputs before: prior inputs may have older marks (I4)
+ * @param olds the previous outputs, because prior inputs may have outdated marks (I4)
  */
 export function withKeptSecrets(news: Desired, olds: Recorded, ignored: PropertyPaths): Desired {
   const { secrets: declared = [] } = news;
@@ -115,9 +118,9 @@ export interface SecretSources {
 }
 
 /**
- * Returns which outputs are secret: those that repeat a secret input or may be derived from one, and those that still contain, repeat or
- * derive from an input that was secret before. The latter are also in `former`. The state lists them in `formerSecrets`, for as long as they
- * do.
+ * Returns the names of the secret outputs: those that repeat a secret input or may be derived from one, and those that still contain,
+ * repeat or derive from an input that was secret before. The latter are also in `former`, and the state lists them in `formerSecrets` as
+ * long as this is so.
  */
 export function secretOutputs(
   fields: readonly Field[],
@@ -164,7 +167,7 @@ export function secretOutputs(
     ...fields.map(({ name }) => name).filter(holdsFormer),
     ...own.filter(isFormerSecret),
   ].sort();
-  // The engine itself would mark only the secret labels, and no label that becomes secret later.
+  // The engine would mark only the labels that are secret now, but not those that become secret later.
   return { names: [...declared, ...secret, ...formerSecrets], former: formerSecrets };
 }
 
@@ -172,7 +175,7 @@ function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
 }
 
-/** Whether two strings share a word that isn't in the endpoint: a part of a URL with a slug of the name may change. */
+/** Whether two strings share a word that isn't in the endpoint. Only a part of a URL with a slug of the name may change. */
 function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
   return wordsIn(one).some((word) => words.includes(word));

@@ -7,7 +7,7 @@ export type Properties = Record<string, unknown>;
 
 const json = v.optional(v.unknown());
 
-/** The members of a typed state: how each is called in the stored properties, and its form. */
+/** The members of a typed state: the name of each in the stored properties, and its schema. */
 type Members = Readonly<Record<string, readonly [storedAs: string, schema: v.GenericSchema]>>;
 
 type Parsed<Table extends Members> = {
@@ -38,18 +38,18 @@ const programMembers = {
   isAutonamed: ["__autonamed", flag],
   /** The stack's organization, if its backend has organizations. */
   organization: ["__organization", string],
-  /** The folder of Pulumi's project file, relative to the program's folder, if it is another one. */
+  /** The folder of Pulumi's project file, relative to the program's folder, if they differ. */
   projectFolder: ["__projectFolder", string],
 } as const satisfies Members;
 
 const inputMembers = {
   /** The resource's key: the idempotency key of its first creation request (§4.7). */
   key: ["__key", string],
-  /** When the key was generated, in milliseconds since 1970: the service keeps it for 24 hours (§4.7). */
+  /** The time at which the key was generated, in milliseconds since 1970. The service keeps keys for 24 hours (§4.7). */
   keyAt: ["__keyAt", number],
-  /** Id of the object that the `import` option names. */
+  /** Id in the `import` option. */
   importId: ["__import", string],
-  /** The code that the engine loads the provider with. */
+  /** The code with which the engine loads the provider. */
   providerText: ["__provider", json],
 } as const satisfies Members;
 
@@ -68,7 +68,9 @@ const hiddenOutputMembers = {
   endpoint: ["__endpoint", string],
   /** A creation or an update whose outcome isn't known yet. */
   pending: ["__pending", pendingSchema],
-  /** Whether create returned an object that existed. The state may still have another record of that object, to be deleted. */
+  /**
+   * Whether create returned an existing object. The state may still contain another record of that object, which the engine deletes later.
+   */
   isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has shown the object so far. */
   isEcho: ["__echoed", flag],
@@ -76,13 +78,13 @@ const hiddenOutputMembers = {
   formerSecrets: ["__sealed", strings],
   /** The remote values after the last apply, if they differ from the arguments. */
   remoteValues: ["__words", values],
-  /** For arguments that somebody has changed since: the value that was applied last, and its remote value. See `Applied`. */
+  /** For arguments that somebody has changed since: the last applied value and its remote value. See `Applied`. */
   applied: ["__applied", values],
-  /** Digests of the values that the object had in unmanaged fields when it was last read. */
+  /** Digests of the unmanaged fields when the object was last read. */
   unmanaged: ["__unmanaged", values],
   /** Names of the properties that the object's own URL has shown since they were applied. */
   shown: ["__shown", strings],
-  /** Whether the service has shown a label key with capital letters as the program has it. */
+  /** Whether the service has returned a label key with its capital letters unchanged. */
   keepsCase: ["__keepsCase", flag],
   /** Whether a field with a usual name for the revision holds something else, because the ETag header has another revision. */
   isRevisionInHeader: ["__inHeader", flag],
@@ -99,14 +101,14 @@ const optionMembers = {
   autonaming: ["__autonaming", json],
 } as const satisfies Members;
 
-/** What the program says about a resource beside its arguments. It may differ from run to run. */
+/** The program's values for a resource besides its arguments. They may differ from run to run. */
 export type ProgramValues = Parsed<typeof programMembers>;
 
-/** What the provider keeps about a resource beside its arguments. */
+/** The provider's values for a resource besides its arguments. */
 export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers> {
   /**
-   * The program's values as the engine has saved them with the inputs, if this run's differ. They stay in the inputs, because Pulumi would
-   * show a difference there as a change.
+   * The program's values that the engine has saved with the inputs, if they differ from those of this run. They stay in the inputs, because
+   * Pulumi would display a difference there as a change.
    */
   readonly savedValues?: ProgramValues | undefined;
 }
@@ -117,19 +119,19 @@ export type Outputs = Parsed<typeof outputMembers>;
 declare const role: unique symbol;
 
 interface Bag {
-  /** The properties that this version doesn't know. */
+  /** The properties that this version doesn't support. */
   readonly unknown?: Readonly<Properties> | undefined;
 }
 
-/** The inputs of a resource: what the program asks for. */
+/** The inputs of a resource, as the program declares it. */
 export interface Desired extends Arguments, HiddenInputs, Bag {
   readonly [role]: "desired";
 }
 
-/** Values that the program asks for. Those of a state don't fit. */
+/** Values that the program sets. A state isn't assignable to this type. */
 export type DesiredArguments = RemoteValues & { readonly [role]?: "desired" };
 
-/** What the state records about a resource: its arguments as they were applied, and its outputs. */
+/** A resource in the state: its arguments as they were applied, and its outputs. */
 export interface Recorded extends Arguments, HiddenInputs, Outputs, Parsed<typeof hiddenOutputMembers>, Bag {
   readonly [role]: "recorded";
 }
@@ -139,7 +141,7 @@ export type RecordedMembers = Partial<Omit<Recorded, typeof role>>;
 
 /** A resource as the program declares it, before it is checked. */
 export interface Declared extends Desired, Parsed<typeof optionMembers> {
-  /** The arguments as given, which may be misspelt or malformed. */
+  /** The arguments as given. They may be misspelled or malformed. */
   readonly given: Readonly<Properties>;
 }
 
@@ -173,7 +175,7 @@ export function parseDeclared(bag: Properties): Declared {
   };
 }
 
-/** Parses the properties that the state has for a resource. */
+/** Parses the properties of a resource in the state. */
 export function parseRecorded(bag: Properties): Recorded {
   return recorded(parseMembers(recordedMembers, bag));
 }
@@ -240,13 +242,13 @@ function storedProperties(table: Members, members: object): Properties {
   return Object.fromEntries(stored.filter(([, value]) => value !== undefined));
 }
 
-/** Returns what a program says about a resource beside its arguments. */
+/** Returns the program's values for a resource besides its arguments. */
 export function programValuesOf(values: ProgramValues): ProgramValues {
   const { urn, timeouts, secrets, isAutonamed, organization, projectFolder } = values;
   return { urn, timeouts, secrets, isAutonamed, organization, projectFolder };
 }
 
-/** Returns properties with what the program says in this run. The saved values stay in the inputs. */
+/** Returns properties with the program's values of this run. The saved values stay in the inputs. */
 export function withProgramValues<State extends HiddenInputs>(state: State, now: ProgramValues): State {
   const savedValues = state.savedValues ?? programValuesOf(state);
   return { ...state, ...programValuesOf(now), savedValues };
@@ -258,7 +260,7 @@ export function savedInputsOf(state: HiddenInputs): HiddenInputs {
   return { key, keyAt, importId, ...programValuesOf(savedValues ?? state) };
 }
 
-/** Returns the hidden inputs as the outputs keep them: as saved, and with the program's values of this run. */
+/** Returns the hidden inputs for the outputs: the saved values, and the program's values of this run. */
 export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
   const { key, keyAt, importId, savedValues } = state;
   return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
@@ -288,12 +290,12 @@ export function resourceName(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(3).join("::");
 }
 
-/** Deeper levels are left out, so that the form of a reply can't make a creation fail. */
+/** Deeper levels are omitted, so that the form of a reply can't make a creation fail. */
 const MAX_DEPTH = 64;
 
 /**
- * Returns properties in the form that the host supports: an `undefined` anywhere in them would fail or block a create that has succeeded,
- * and a date or a class instance would become something else.
+ * Returns properties in the form that the host supports. An `undefined` anywhere in them would fail or block a successful create, and dates
+ * and class instances would change.
  */
 export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);

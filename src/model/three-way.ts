@@ -23,10 +23,10 @@ export interface PropertySides {
   /** The steps to the property in the program, and the resulting path. */
   readonly path: readonly string[];
   readonly property: string;
-  /** The state's value, and its remote value after the last apply. */
+  /** The state's value, and its recorded remote value. */
   readonly inState: unknown;
   readonly known: unknown;
-  /** What was applied before somebody changed the property and a refresh accepted the change. */
+  /** The value that was applied before somebody changed the property and a refresh accepted the change. */
   readonly applied?: Applied | undefined;
   /** The remote value now. If `isShown` is false, the reply omits the field, which proves nothing. */
   readonly now: unknown;
@@ -105,7 +105,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
 export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
   isChanged(field, inState, desired);
 
-/** Whether the object has the desired value, no matter who set it. */
+/** Whether the object has the desired value, regardless of who set it. */
 export const hasDesiredValue = (side: PropertySides): boolean =>
   side.isShown &&
   (sameValue(side.field, side.now, side.desired) ||
@@ -115,7 +115,7 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
     isBeside(side));
 
-/** Whether the address, or the reference to one, that the object showed for an unchanged mode was replaced by another one. */
+/** Whether another address, or another reference to an address, has replaced the one that the object showed for an unchanged mode. */
 const isOtherAddress = (side: PropertySides): boolean => {
   const { field, inState, known, now } = side;
   const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
@@ -128,7 +128,7 @@ const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
-/** Whether the object shows null or a word such as "none" because it has no address, and the value means that, too. */
+/** Whether the object shows null or a word such as "none" because it has no address, and the value means the same. */
 const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
@@ -142,7 +142,7 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Whether the object shows the desired value in upper or lower case, as it did with the state's value. */
+/** Whether the object shows the desired value in upper or lower case, as it did for the state's value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
@@ -153,7 +153,7 @@ function isInSameCase({ inState, known, now, desired }: PropertySides): boolean 
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
-/** Whether the object shows another value than the desired one. */
+/** Whether the object shows a value other than the desired one. */
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
 /** Whether the object shows a value that is neither recorded nor desired. */
@@ -173,7 +173,7 @@ const isAssignedAddress = ({
   ...more
 }: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
-/** Whether the object shows every change of an update, as far as it shows these properties. Normalized values count. */
+/** Whether the object shows every change of an update, as far as it shows the properties. Normalized values count. */
 export function isUpdateApplied(
   sides: readonly PropertySides[],
   isNormalized: (side: PropertySides) => boolean,
@@ -203,7 +203,7 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
 }
 
 /**
- * Whether the remote value may be a normalized form of the desired one, because the service has normalized this property before. That doesn't
+ * Whether the remote value may be a normalized form of the desired one, because the service has normalized this property before. It doesn't
  * prove that an update of unknown outcome was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
@@ -237,8 +237,8 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
 /**
- * Whether the object may show its former address in place of the mode that the update has set. In such a service, a pinned address looks the
- * same. If the state has a pinned address, only a new revision without any other change proves that it isn't pinned any more.
+ * Whether the object may show its former address in place of the mode that the update has set. With such a service, a pinned address looks
+ * the same. If the state has a pinned address, only a new revision without any other change proves that the address is no longer pinned.
  */
 export function keepsAddress(
   side: PropertySides,

@@ -8,7 +8,7 @@ export interface Clock {
   alarm(ms: number, ring: () => void): () => void;
 }
 
-/** Node's timers use 31 bits. A longer timeout would fire at once. */
+/** Node's timers use 31 bits. A longer timeout would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -75,7 +75,10 @@ export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   };
 }
 
-/** Returns the result of the work, or rejects with the signal's reason if that is first. The work itself may ignore the signal. */
+/**
+ * Returns the result of the work, or rejects with the signal's reason if the signal is aborted first. The work itself may ignore the
+ * signal.
+ */
 export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -17,13 +17,13 @@ export interface WaitSoFar {
   readonly samples: readonly Sample[];
   /** The minimum pause that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** From 0 to 1, chosen once per wait, so that operations that started together are not polled together. @default 0.5 */
+  /** From 0 to 1, chosen once per wait so that operations that started together aren't polled together. @default 0.5 */
   readonly spread?: number | undefined;
 }
 
 /** Largest change of a pause by `spread`, as a share of the pause. Pauses that aim at the finish stay as they are. */
 const SPREAD = 0.2;
-/** The first poll is early, because some operations are fast or fail at once. */
+/** The first poll is early, because some operations are fast or fail immediately. */
 const FIRST_MS = 550;
 /** A jump is a pause that aims at the estimated finish. It ends this long after it. */
 const AFTER_FINISH_MS = 80;
@@ -33,7 +33,7 @@ const MIN_PAUSE_MS = 500;
 /** Without an estimate, a pause is this share of the elapsed time. */
 const FRACTION = 0.2;
 const MAX_FRACTION_MS = 8_000;
-/** In the first seconds, the share is larger. Otherwise, they would take half of all polls. */
+/** In the first seconds, the share is larger. Otherwise, half of all polls would fall into that time. */
 const EARLY_FRACTION = 0.3;
 const MAX_EARLY_MS = 2_000;
 /** If the estimates disagree, a pause is at least this share of the time until the earlier one. */
@@ -47,7 +47,7 @@ const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** A jump stops short of the finish by this multiple of the unevenness so far, because progress in bursts looks even at first. */
+/** A jump stops short of the finish by this multiple of the unevenness so far, because bursts of progress look even at first. */
 const CAUTION = 5;
 /** With fewer distinct progress values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
@@ -84,13 +84,13 @@ function pause(soFar: WaitSoFar): number {
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
-  // A poll that is sent just before the finish reaches the service after it. With few values, the estimate starts at the 202, whose
+  // A poll that is sent just before the finish reaches the service after it. With few values, the estimate starts at the 202 reply, whose
   // travel time is unknown.
   const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;
   const bound = jumpBound(elapsedMs, finish, tempo);
-  // A stop shortly before the finish would require another pause, which would end well after it.
+  // A stop shortly before the finish would require another pause, which would end long after the finish.
   const jump = aim < bound + MIN_PAUSE_MS ? aim : bound;
   if (jump > fraction) return jump;
   // If the finish is uncertain, very short pauses would only add polls.
@@ -178,7 +178,7 @@ export type Pause =
     }
   | {
       readonly for: "turn";
-      /** Whether requests start less often than configured because the service replied with 429. */
+      /** Whether requests start less often than configured, because the service returned 429. */
       readonly isSlowed: () => boolean;
     };
 

@@ -32,7 +32,7 @@ export interface WaitProgress {
   /** From 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
-  /** Estimate. Undefined if the reports of progress allow no estimate. */
+  /** An estimate, in milliseconds. Undefined if the reported progress allows no estimate. */
   readonly remainingMs?: number | undefined;
   /** Set if the last poll failed and will be retried. */
   readonly pause?: Pause | undefined;
@@ -50,11 +50,11 @@ export interface WaitOptions {
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
-/** The last poll is this long before the deadline, to detect operations that end just in time. */
+/** The last poll starts this long before the deadline, in milliseconds, to detect operations that end just in time. */
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** Failures of a poll that are retried until the deadline. */
+/** Error codes of polls that are retried until the deadline. */
 const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
   "unreachable",
@@ -62,7 +62,7 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "timeout",
 ]);
 
-/** Failures that are retried this many times: a proxy's error page, a truncated reply, a 404 right after the creation. */
+/** Error codes that are retried this many times, such as for a proxy's error page, a truncated reply, or a 404 right after the creation. */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
   ["not_this_service", 5],
@@ -232,7 +232,7 @@ export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }
 
-/** Whether the operation ended: it is `done`, it has a failure status or an error, or it has `finished_at` and an unknown status. */
+/** Whether the operation has ended: it is `done`, it has a failure status or an error, or it has `finished_at` and an unknown status. */
 export function isTerminal(operation: Operation): boolean {
   const status = statusOf(operation);
   if (operation.error !== undefined || status === SUCCESS || FAILED.has(status)) return true;
