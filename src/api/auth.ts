@@ -15,7 +15,7 @@ export interface TokenSource {
   renew?(rejected: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 
-/** The token of a client. If the service rejects it, it is renewed once, even if many requests used it. */
+/** The token of a client. If the service rejects a token, the token is renewed once, even if many requests used it. */
 export interface Auth {
   readonly origin: string;
   token(signal: AbortSignal): Promise<string>;
@@ -51,7 +51,7 @@ export function parseToken(text: string, source: string): string {
 /**
  * Reads a token file.
  *
- * @param kind what messages call the file, such as "the token file"
+ * @param kind the name of the file in messages, such as "the token file"
  * @param source the setting that names the file, as users know it
  * @returns the file's text, and its name for further messages
  * @throws CloudInfraError `config_invalid` if the file can't be read
@@ -65,7 +65,7 @@ export async function readTokenFile(
   try {
     return { text: await readFile(path.resolve(file), "utf8"), name };
   } catch (cause) {
-    // If the folder doesn't exist either, the value may be the token itself, so the message doesn't contain it.
+    // If the folder doesn't exist either, the value may be the token itself, so it must not appear in the message.
     const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
     throw new CloudInfraError(
       "config_invalid",
@@ -92,7 +92,7 @@ export function createAuth(source: TokenSource): Auth {
     return token;
   }
 
-  // Takes no signal: several requests share a renewal, which must go on if one of them is cancelled.
+  // Several requests share a renewal, which must continue if one of them is cancelled. So it takes no signal.
   async function renew(rejected: string): Promise<string | undefined> {
     const current = await source.get();
     if (current !== rejected) return current;

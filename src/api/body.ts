@@ -16,7 +16,7 @@ export type Body =
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
-      /** Start of the body. Empty for broken JSON, which may be an object with secrets. */
+      /** Start of the body. Empty for invalid JSON, which may be an object with secrets. */
       readonly excerpt: string;
       /** In characters. */
       readonly length: number;
@@ -35,7 +35,7 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const MAX_EXCERPT_CHARACTERS = 200;
 
-/** Limits the strings that are redacted, because redaction of long strings is slow. */
+/** Limits the length of strings before redaction, because redacting long strings is slow. */
 const MAX_SHOWN_CHARACTERS = 10_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {

@@ -148,13 +148,13 @@ function isRejectedArgument(error: unknown): boolean {
 
 const pageSchema = v.pipe(
   v.looseObject({}),
-  // Without one of these members, the reply is another object and not an empty page.
+  // A reply without any of these members isn't an empty page, but some other object.
   v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
   v.looseObject({
     // Some services write an empty list as null, or omit it.
     items: v.nullish(v.array(objectSchema), []),
     next_cursor: v.nullish(textSchema),
-    // Any other value counts as true. Otherwise, a list without a cursor would look complete.
+    // Any other value counts as true, so that a list without a cursor doesn't look complete.
     has_more: v.nullish(
       v.pipe(
         v.unknown(),

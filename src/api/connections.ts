@@ -130,7 +130,7 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
 }
 
-/** Loads undici with the first request. It is half of the code that a provider loads, and previews send no requests. */
+/** Loads undici with the first request. undici is half of the code that a provider loads, and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
 }
@@ -149,7 +149,7 @@ function lazy(open: () => Dispatcher): Connections {
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Reads the certificates in the file that `caFile` names.
+ * Reads the certificates in the file of the setting `caFile`.
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read, or contains no certificate or a damaged one
  */

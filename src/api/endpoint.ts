@@ -17,7 +17,7 @@ const VERSION = "v1";
 /**
  * Parses a base URL with or without `/v1` (§9) and a trailing slash.
  *
- * @param options.allowHttp allows http to other machines, which sends the token unencrypted. @default false
+ * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted. @default false
  * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
  * @throws CloudInfraError `config_invalid` that names the setting
  */
@@ -90,8 +90,9 @@ export interface Link {
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
- * Resolves a link to a URL of the endpoint. Only the path of the link counts, because a service behind a proxy may name a host that
- * clients can't reach or must not send the token to. The path must be below the base path, or end with a collection of the API and an id.
+ * Resolves a link to a URL of the endpoint. Only the link's path counts, because the links of a service behind a proxy may contain a host
+ * that clients can't reach, or to which they must not send the token. The path must be below the base path, or end with a collection of the
+ * API and an id.
  *
  * @param from the URL whose reply contained the link
  */

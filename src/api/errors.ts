@@ -19,7 +19,7 @@ export interface RequestHistory {
   /** The protocol of the URL, with a colon. */
   readonly protocol: string;
   readonly path: string;
-  /** Whether the path always exists in this API, so that a 404 without a problem document means another service. */
+  /** Whether the path always exists in this API, so that a 404 without a problem document must come from another service. */
   readonly collection: boolean;
   attempts: number;
   /** One item for each attempt with an unknown outcome: the failure that the service may have stored for the key, or `undefined`. */
@@ -54,8 +54,8 @@ function hasUnknownOutcome({ unknown }: RequestHistory): boolean {
 }
 
 /**
- * Whether the service replays a failure that it stored for the key (§4.7), so that only a new key can change the result. All attempts
- * must have the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the connection.
+ * Whether the service replays a failure that it has stored for the key (§4.7), so that only a new key can change the result. All attempts
+ * must have received the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the connection.
  */
 function isStoredFailure({ unknown }: RequestHistory): boolean {
   const [first] = unknown;
@@ -122,7 +122,7 @@ function prefixed(separator: string, text: string): string {
   return text === "" ? "" : separator + text;
 }
 
-/** Creates the error for an unusable success. It never quotes the body, which may contain an initial password. */
+/** Creates the error for an unusable success. The error never quotes the body, which may contain an initial password. */
 function unusableReply({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
@@ -160,7 +160,7 @@ function redirectTarget(location: string | undefined): string {
   return origin + pathname;
 }
 
-/** Creates the error for a request that its deadline or its caller ended. */
+/** Creates the error for a request that timed out or was cancelled by its caller. */
 export function interruptedRequest(
   history: RequestHistory,
   deadline: Deadline,
@@ -191,7 +191,10 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   return new CloudInfraError("timeout", message, { ...details, cause: failure });
 }
 
-/** Marks an error between two attempts, such as a missing token, as unknown outcome if an earlier attempt may have been carried out. */
+/**
+ * Marks an error between two attempts, such as a missing token: the outcome is unknown if the service may have carried out an earlier
+ * attempt.
+ */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
   if (!isCloudInfraError(error) || error.sent || !hasUnknownOutcome(history)) return error;
   const { method, path, attempts } = history;

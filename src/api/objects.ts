@@ -11,15 +11,15 @@ export interface ApiObject {
   readonly fields: JsonObject;
   /** Opaque revision tag without quotes and `W/`; undefined if the reply has none. */
   readonly revision?: string | undefined;
-  /** Whether the revision is only in the ETag header, and a field with a usual name such as `version` holds something else. */
+  /** Whether the revision is only in the ETag header, and a field with a usual name, such as `version`, has another value. */
   readonly isInHeaderOnly?: boolean | undefined;
-  /** Whether it was read at its own URL. Other replies, such as lists, may contain fewer or more fields. */
+  /** Whether the object was read at its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
 }
 
 export const idSchema = v.pipe(textSchema, v.nonEmpty());
 
-/** Returns labels (§2.2) as a map. Services may show them as a list of pairs or as strings; any other form is returned as received. */
+/** Returns labels (§2.2) as a map. Services may return them as a list of pairs or as strings. Any other form is kept as received. */
 function toLabels(shown: unknown): unknown {
   const isText = typeof shown === "string";
   const parts: unknown = isText ? shown.split(",").filter((part) => part.trim() !== "") : shown;
@@ -97,7 +97,8 @@ export function badReply({ request, status }: ApiReply, message: string): CloudI
 const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
- * Finds an object's revision tag. The API doesn't show where it is (§2.2, §4.5), so the ETag header comes before the usual fields.
+ * Finds an object's revision tag. The specification doesn't show where it is (§2.2, §4.5). The ETag header takes precedence over the usual
+ * fields.
  *
  * @param field the setting `revisionField`, which takes precedence over the header
  * @returns the opaque tag without quotes and `W/`
@@ -113,7 +114,7 @@ export function revisionOf(
 }
 
 /**
- * Whether the ETag header has a revision and a field with a usual name has another value, so that the field must mean something else.
+ * Whether the ETag header contains a revision and a field with a usual name has another value, so the field must mean something else.
  *
  * @param field the setting `revisionField`
  */

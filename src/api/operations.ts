@@ -18,7 +18,7 @@ export interface Operations {
 export interface OperationReader {
   /** Returns the operation in the body, or undefined if the body isn't one. */
   read(reply: ApiReply): Operation | undefined;
-  /** Returns the operation that the Location header names, or undefined if it names none. */
+  /** Returns the operation in the Location header, or undefined if there is none. */
   promised(reply: ApiReply, resource?: string): Operation | undefined;
 }
 
@@ -80,7 +80,7 @@ export function createOperations(
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
     const { retryAfterMs } = reply;
     const operation = { id, url, status, progress, resultUrl, startedAt, finishedAt, retryAfterMs };
-    // §2.3 doesn't define `resource` and `result`. While the operation runs, they may hold a type or a status.
+    // §2.3 doesn't define `resource` and `result`. While the operation is running, they may contain a type or a status.
     const resource = body.resource_id ?? (isTerminal(operation) ? (body.resource ?? body.result) : undefined);
     return {
       ...operation,
@@ -149,18 +149,18 @@ export type Accepted =
   | ({ readonly kind: "object"; readonly object: ApiObject } & Deferrable)
   | ({ readonly kind: "none" } & Deferrable);
 
-/** `deferred` is set after a 202 without an operation: the change happens later, and only the object shows when. */
+/** `deferred` is set after a 202 without an operation. The change happens later, and only the object shows when. */
 interface Deferrable {
   readonly deferred?: true;
 }
 
 /**
- * Distinguishes an object from an operation by the Location and the body. The status isn't enough: a POST of a project may return either (§1 and
- * §4.2 contradict each other), and both have an id and perhaps a status.
+ * Distinguishes an object from an operation by the Location and the body. The HTTP status isn't enough, because a POST of a project may
+ * return either of them (§1 and §4.2 contradict each other). Both have an id, and perhaps a `status`.
  *
  * The API doesn't show the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object is that object. A body
- * without an id only means that the service accepted the request. Because an instance has a status too, and may get another id when it is
- * renamed, a body with an id and a status is an operation only in a 202 (§4.1) or with an operation's Location.
+ * without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change its id.
+ * Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
  *
  * @param requested the id of the object that a PUT or DELETE is about
  */
@@ -189,7 +189,7 @@ export function parseAccepted(
     return { kind: "operation", operation };
   }
   if (!namesOperation) return { kind: "object", object: parseObject(reply, revisionField), ...deferrable };
-  // The body is the object, and the Location names the operation that is still changing it.
+  // The body is the object, and the Location is that of the operation that is still changing it.
   const operation = operations.promised(reply, id);
   if (operation === undefined)
     throw badReply(reply, `the Location "${reply.location}" points to another service`);

@@ -5,7 +5,7 @@ export interface RateLimiter {
   /** Waits until a request may start. Returns a function that frees its slot. Rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;
   /**
-   * Adapts the rate to a reply. After a 429, all requests start less often; while no other follows, the rate recovers.
+   * Adapts the rate to a reply. After a 429, requests start less often. Until the next 429, the rate recovers.
    *
    * @param retryAfterMs the Retry-After of the reply
    */
@@ -168,7 +168,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pac
   };
 }
 
-/** Estimates how many events the last second had, from the counts of the current and the previous second. */
+/** Estimates the number of events in the last second from the counts of the current and the previous second. */
 function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
   let secondStart = clock.now();
   let previous = 0;

@@ -123,7 +123,7 @@ export function createSend(parts: RequestParts): Send {
     history: RequestHistory,
     { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
-    // Before a retry, the listener keeps showing the failure of the previous attempt.
+    // Before a retry, the listener continues to show the failure of the previous attempt.
     const isFirst = history.last === undefined;
     if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
     const leave = await limits.enter(signal);

@@ -60,7 +60,7 @@ export function isTransient(status: number): boolean {
 export type Outcome = "done" | "rejected" | "unknown";
 
 /**
- * The statuses that a service sends only before any work. After every other status, the service may have carried out the request. That
+ * The statuses that a service sends only before it starts to work. With any other status, it may have carried out the request. That
  * includes every 5xx, 408, 425, redirects, and 406, which frameworks send after the work.
  */
 const REJECTIONS: ReadonlySet<number> = new Set([
@@ -68,7 +68,7 @@ const REJECTIONS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Classifies one attempt by itself. A request is rejected only if all its attempts were: a status such as 401, 404 or 422 proves nothing
+ * Classifies one attempt by itself. A request is rejected only if all its attempts were. A status such as 401, 404 or 422 proves nothing
  * about an earlier attempt without a reply.
  */
 export function classifyAttempt(request: Pick<RetryableRequest, "needsBody">, attempt: Attempt): Outcome {
@@ -93,8 +93,8 @@ function isUsable(
 }
 
 /**
- * Reads what a reply reports about the idempotency key (§4.7): the first request with the key is still in progress, or the key belongs to
- * another request. Only the machine-readable members count, because texts can contain any name.
+ * Returns the conflict that a reply reports for the idempotency key (§4.7): the first request with the key is still in progress, or the key
+ * belongs to another request. Only machine-readable members count, because text may contain any name.
  */
 function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
   const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;

@@ -35,18 +35,18 @@ export interface TransportFailure {
   readonly neverSent: boolean;
   /** Whether a retry can't help, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** What to do about it, if the failure shows that. */
+  /** What to do, if the failure shows that. */
   readonly hint?: string | undefined;
   /** The error of the HTTP library without its properties, which may contain parts of a reply. */
   readonly cause: Error;
 }
 
-/** What applies to one attempt. */
+/** The options of one attempt. */
 interface AttemptOptions {
   /** Removes secrets from a string that will be shown. */
   readonly clean: (text: string) => string;
   readonly signal: AbortSignal;
-  /** Records when an established connection starts to send the request, also for a caller that stops waiting. */
+  /** Records whether an established connection has started to send the request, even if the caller stops waiting. */
   readonly delivery: { neverSent: boolean };
   /** Longest wait for the headers of the reply, and between two chunks of its body, in milliseconds. @default 30000 */
   readonly silenceMs?: number;
@@ -108,8 +108,8 @@ const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /**
- * Describes an error of undici, Node or a proxy. It accepts any error: undici's parser errors have no code, and its assertions aren't
- * its own errors.
+ * Describes an error of undici, Node or a proxy. Accepts any error, because undici's parser errors have no code, and its assertions have no
+ * type of their own.
  *
  * @param options.neverSent whether no connection was established before the error
  * @param options.clean removes secrets from a string that will be shown

@@ -28,7 +28,7 @@ const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
 /**
- * Prepares the exchange of a token for one of the service (RFC 8693).
+ * Prepares the exchange of a token for a token of the service (RFC 8693).
  *
  * @returns the origin of the new tokens for messages, and a function that runs an exchange
  * @throws CloudInfraError `config_invalid` if the address is invalid
@@ -172,7 +172,7 @@ const formEncoded = (text: string): string => new URLSearchParams({ "": text }).
 
 const SUBJECT = "cloudinfra:oidcSubject";
 
-/** Gets the token to exchange. It is read for every exchange, because its issuer replaces it before it expires. */
+/** Gets the token to exchange. Reads it for every exchange, because its issuer replaces it before it expires. */
 async function subjectToken(
   setting: OidcSetting,
   parts: ExchangeParts,
@@ -202,7 +202,7 @@ async function subjectFromFile(file: string): Promise<string> {
 function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
   const token = env[name];
   if (token !== undefined) return parseToken(token, `the variable ${name}, named by ${SUBJECT},`);
-  // Anything but a conventional name may be the token itself, so the message doesn't contain it.
+  // Anything other than a conventional name may be the token itself, so it must not appear in the message.
   const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name}, named by ${SUBJECT},` : ` named by ${SUBJECT}`;
   throw new CloudInfraError("config_missing", `the variable${named} is not set`, {
     hint: "Set it in the environment of `pulumi`.",

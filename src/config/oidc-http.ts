@@ -18,18 +18,18 @@ export interface TokenRequest {
 export interface TokenConnection {
   readonly dispatcher: Connections;
   readonly signal: AbortSignal;
-  /** Removed from every text of a reply that an error contains. Grows with each secret that is sent. */
+  /** Strings to remove from text of a reply in errors. Every secret that is sent is added. */
   readonly secrets: string[];
 }
 
-/** A failure that another attempt may not have. */
+/** A failure that may not occur in another attempt. */
 export class TransientError extends Error {
   constructor(readonly error: CloudInfraError) {
     super(error.message);
   }
 }
 
-/** How long the token service may send nothing, in milliseconds. */
+/** The longest time without data from the token service, in milliseconds. */
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =

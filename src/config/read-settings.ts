@@ -32,7 +32,7 @@ export type TokenSetting = PlainTokenSetting | OidcSetting;
 export interface PlainTokenSetting {
   readonly kind: "token" | "tokenFile" | "tokenCommand";
   readonly value: string;
-  /** The setting as users know it, for messages. */
+  /** The name of the setting in messages. */
   readonly source: string;
 }
 
@@ -50,7 +50,7 @@ export interface OidcSetting {
   readonly clientSecret: string | undefined;
 }
 
-/** Where the token to exchange comes from. */
+/** The source of the token to exchange. */
 type Subject =
   | { readonly kind: "github" }
   | { readonly kind: "file"; readonly path: string }
@@ -59,7 +59,7 @@ type Subject =
 /** A value and where it was found. */
 interface Found {
   readonly value: string;
-  /** The setting and its place as users know them, for messages. */
+  /** The setting and its place, as in messages. */
   readonly source: string;
   /** How to set another value, for messages. */
   readonly hint: string;
@@ -119,7 +119,7 @@ export function readSettings(
   };
 }
 
-/** The settings that are for one endpoint only: a token must never be sent to another one. */
+/** The settings that apply to a single endpoint, because a token must never be sent to another one. */
 const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
 
 function found(text: string | undefined, source: string, hint: string): Found | undefined {
@@ -159,7 +159,7 @@ function notSet(name: SettingName, provider: string | undefined): string {
     : `the provider "${provider}" has no \`${name}\``;
 }
 
-/** How to parse each type, and what to call it in an error. */
+/** How to parse each type, and its description in errors. */
 const types = {
   string: { parse: (text: string) => text, what: "a string" },
   number: {
@@ -210,8 +210,8 @@ const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oid
 /**
  * Finds the token's source in one place.
  *
- * @param inPlace looks only in that place
- * @param look finds the other settings of an exchange, which may be elsewhere
+ * @param inPlace looks up settings only in that place
+ * @param look looks up the other settings of an exchange, which may be elsewhere
  * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
  */
 function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined): TokenSetting | undefined {
@@ -253,6 +253,6 @@ function subjectOf(setting: Found | undefined, neededBy: string, provider: strin
   const [, kind, rest = ""] = /^(file|env):\s*(\S.*)$/.exec(setting.value) ?? [];
   if (kind === "file") return { kind, path: rest };
   if (kind === "env") return { kind, name: rest };
-  // The value may be the token itself, so the message doesn't contain it.
+  // The value may be the token itself, so it must not appear in the message.
   throw new CloudInfraError("config_invalid", `${setting.source} must be ${SUBJECTS}`, { hint });
 }

@@ -52,14 +52,14 @@ export function variableName(name: SettingName): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Whether a setting decides where requests and the journal go, or with which token. */
+/** Whether a setting determines the target of requests, the token, or the journal. */
 export function isOfTarget(name: string): boolean {
   return /^(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/.test(name);
 }
 
 /**
- * Returns a stack's configuration, or the arguments of an explicit provider, as they apply. Under the testing kit, which sets
- * CLOUDINFRA_EMULATED, only the environment names the service, the token and the journal, so that no request leaves the emulator.
+ * Returns the stack's configuration or the arguments of an explicit provider. In tests with the testing kit, which sets
+ * CLOUDINFRA_EMULATED, the service, the token and the journal come only from the environment, so that all requests go to the emulator.
  */
 export function applicableSettings(
   configured: (key: string) => string | undefined,

@@ -9,14 +9,14 @@ import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./read-settings";
 
-/** Opens the token source that a setting names: the token itself, a file, a command, or an exchange. */
+/** Opens the token source of a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
   const { clock } = parts;
   if ("subject" in setting) {
     const { origin, exchange } = tokenExchange(setting, parts);
     return new RenewableToken(origin, exchange, clock);
   }
-  // The text of a command may contain a password, so the origin doesn't contain it.
+  // A command may contain a password, so it isn't a part of the origin.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
   const former: string[] = [];
@@ -40,7 +40,7 @@ interface HeldToken {
   readonly expiresAtMs: number;
 }
 
-/** A token is renewed this long before it expires, or a fifth of its lifetime if that is less. */
+/** A token is renewed this long before it expires, in milliseconds, or a fifth of its lifetime if that is less. */
 const MARGIN_MS = 60_000;
 /** Pause between attempts to renew a token that is still valid. */
 const PAUSE_MS = 10_000;
@@ -104,7 +104,7 @@ const MIN_TOKEN_LENGTH = 8;
 
 /**
  * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. It ends when it has
- * exited and its standard output is closed. After a minute, it is killed together with the processes that it has started.
+ * exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
  *
  * @param former tokens that the command has printed before, which its standard error may repeat
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
@@ -137,7 +137,9 @@ async function tokenFromCommand(
   }
 }
 
-/** Removes the token from the complaint: a shell that traces commands repeats it, and a command of one word may be the token itself. */
+/**
+ * Removes the token from the complaint. A shell that traces commands repeats the token, and a command of one word may be the token itself.
+ */
 function hintOn(
   complaint: string,
   { command, output, former }: Record<"command" | "output", string> & { readonly former: readonly string[] },

@@ -60,7 +60,7 @@ export class CloudInfraError extends Error {
   readonly method: string | undefined;
   /** Path of the request, without origin and query. */
   readonly path: string | undefined;
-  /** The trace id of the reply. The service's operators can find the request with it. */
+  /** The trace id of the reply. The service's operators can use it to look up the request. */
   readonly traceId: string | undefined;
   /** Number of attempts to send the request. */
   readonly attempts: number | undefined;
@@ -101,7 +101,7 @@ export class CloudInfraError extends Error {
   }
 }
 
-/** Whether a value is an error of this package, including errors of another installed copy. */
+/** Whether a value is an error of this package, or of another installed copy of it. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
   return (
     error instanceof Error && error.name === "CloudInfraError" && "code" in error && isErrorCode(error.code)

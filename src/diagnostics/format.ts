@@ -17,7 +17,7 @@ export interface ErrorContext {
   call?: FailedCall | undefined;
   /** Values to redact: tokens and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
-  /** Properties whose paths are cut after the name, because keys of labels may be secret. @default none */
+  /** Properties whose paths are truncated after the name, because label keys may be secret. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
 
@@ -57,7 +57,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   ].join("\n");
 }
 
-/** Hints of several sentences read best with a period after each. */
+/** Adds a final period to hints with several sentences. */
 function withPeriod(text: string): string {
   return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
@@ -80,7 +80,7 @@ function resultOf(error: CloudInfraError): string {
   return `failed: ${error.summary}`;
 }
 
-/** Codes of errors whose summary explains more than the status. */
+/** Codes of errors whose summary says more than the status. */
 const HAS_SUMMARY: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
   "operation_unknown",

@@ -3,11 +3,13 @@ import type { CloudInfraError, ErrorCode } from "./error";
 const ENDPOINT = "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
 const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 
-/** Settings as messages name them: with a variable, or one or several settings alone. Doesn't match hosts, ids and quoted texts. */
+/**
+ * Matches settings in messages: a setting with its variable, or one or several settings alone. Doesn't match hosts, ids and quoted text.
+ */
 const SETTINGS =
   /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?:, | or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
 
-/** Names the arguments of an explicit provider in a message, in place of settings of the stack, which apply only to the default provider. */
+/** Replaces settings of the stack in a message with arguments of an explicit provider. The settings apply only to the default provider. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
   if (provider === undefined) return text;
   let owner = ` of the provider "${provider}"`; // only once, because hints may name several arguments
@@ -145,7 +147,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    // The provider reads an object that a request can't find. If the service doesn't show it either, it throws another error.
+    // If a request doesn't find an object, the provider reads the object. If that fails, too, the error is a different one.
     {
       hint: "The service still shows the object. Make sure that the token is allowed to change it, and run `pulumi up` again",
     },

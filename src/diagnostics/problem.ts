@@ -27,7 +27,7 @@ export interface Problem {
   readonly instance?: string | undefined;
   /** The service's code for this problem. */
   readonly code?: string | undefined;
-  /** Trace id, with which the service's operators can find the request. */
+  /** Trace id. The service's operators can use it to look up the request. */
   readonly traceId?: string | undefined;
   /** The listed faults, often one per property. May be empty. */
   readonly errors: readonly ProblemError[];

@@ -11,7 +11,7 @@ const MIN_SECRET_LENGTH = 4;
 /** Shorter lines of a secret may be ordinary words. */
 const MIN_LINE_LENGTH = 8;
 
-/** Shorter beginnings of a secret may be ordinary words, unless an ellipsis shows that the text was truncated. */
+/** Shorter beginnings of a secret may be ordinary words, unless an ellipsis indicates that the text was truncated. */
 const MIN_PREFIX_LENGTH = 8;
 
 /** Matches type and key of an SSH public key, between its options and its comment. Quoted options may contain whitespace and `\"`. */

@@ -13,8 +13,9 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the entry of an object that the state now holds. Call it when the `id` of the resource resolves: by then, the engine has saved the
- * resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes an entry that stays.
+ * Removes the journal entry of an object that is now in the state. Call it when the `id` of the resource resolves: by then, the engine has
+ * saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes any
+ * remaining entry.
  *
  * @param key the resource's key
  * @param id the object's id
@@ -35,11 +36,13 @@ export async function confirm(
     batch.ids.set(key, id);
     await batch.done;
   } catch {
-    // The provider reports what is wrong with the journal.
+    // The provider reports problems with the journal.
   }
 }
 
-/** Reads each entry once for all resources that are saved at about the same time: only its content identifies its resource. */
+/**
+ * Reads each entry once for all resources that are saved at about the same time, because only an entry's content identifies its resource.
+ */
 async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);

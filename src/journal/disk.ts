@@ -69,9 +69,9 @@ async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<voi
 const MAX_ATTEMPTS = 10;
 
 /**
- * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one only
- * if `mayReplace` allows that. If two processes write at the same time, one of them wins. On a file system without links, or if other processes
- * create and remove the file all the time, it replaces any file.
+ * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one
+ * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. On a file system without links, or if other
+ * processes create and remove the file continually, it replaces any file.
  *
  * @returns the text of another file that stays instead
  */
@@ -137,9 +137,9 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
 }
 
 /**
- * Appends to a file if it exists and its text is the expected one. It reads and appends through one handle, so if another process replaces the
- * file meanwhile, the new file stays unchanged. The text isn't synced to disk: that would also flush the writes of all other programs, above
- * all the engine's state.
+ * Appends to a file if it exists and has the expected text. Reads and appends through one handle: if another process replaces the file in
+ * the meantime, the new file stays unchanged. The text isn't synced to disk, because that would also flush the writes of other programs,
+ * such as the engine's state.
  */
 export async function appendTo(
   disk: Disk,
@@ -170,8 +170,8 @@ export async function removeFile(
 }
 
 /**
- * Renames a file if it has the expected text, and returns the new name. Another process may replace the file at any moment, so the text is
- * checked again after the renaming, and another file is put back.
+ * Renames a file if it has the expected text, and returns the new name. Another process may replace the file at any moment. Therefore, the
+ * text is checked again after the rename, and a replaced file is put back.
  */
 export async function moveAside(
   disk: Disk,

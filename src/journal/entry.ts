@@ -3,17 +3,17 @@ import path from "node:path";
 import { type Disk, fileNamesIn, readText, removeOld, TEMPORARY_SUFFIX } from "./disk";
 import { DELETION_SUFFIX } from "./facts";
 
-/** The record of one creation on the local disk. It is written before the request is sent, and extended as more becomes known. */
+/** The record of one creation on the local disk. It is written before the request is sent, and extended later. */
 export interface Entry {
-  /** URN of the resource when the creation began. */
+  /** URN of the resource when the creation was started. */
   readonly urn: string;
-  /** Organization of the stack that began the creation. Undefined if the process didn't have it. */
+  /** Organization of the stack that started the creation. Undefined if it wasn't known. */
   readonly organization?: string | undefined;
   /** Backend of that stack: its URL, or the program's folder if the URL is not known. */
   readonly backend: string;
   /** Base URL of the service. */
   readonly endpoint: string;
-  /** Name of the explicit provider through which the creation began. Undefined for the default provider. */
+  /** Name of the explicit provider that started the creation. Undefined for the default provider. */
   readonly provider?: string | undefined;
   /** Key of the request: the Idempotency-Key header (§4.7). */
   readonly key: string;
@@ -21,15 +21,17 @@ export interface Entry {
   readonly resource: string;
   /** Key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
-  /** Key of the project's resource if it is in the same stack. A project's deletion settles only its own instances. */
+  /**
+   * Key of the project's resource if it is in the same stack. The deletion of a project finishes only the creations of its own instances.
+   */
   readonly projectKey?: string | undefined;
   /** Body of the request, as the exact string that is sent. */
   readonly body: string;
-  /** Names of the arguments that were secret when the creation began. */
+  /** Names of the arguments that were secret when the creation was started. */
   readonly secrets?: readonly string[] | undefined;
   /** Whether the name in the body was generated. */
   readonly isAutonamed?: boolean | undefined;
-  /** When the creation began, in milliseconds since 1970. */
+  /** The start time of the creation, in milliseconds since 1970. */
   readonly at: number;
   /** The operation, once the service has accepted the request. */
   readonly operation?: { readonly id: string; readonly url: string };
@@ -38,11 +40,11 @@ export interface Entry {
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean | undefined;
   /**
-   * Whether the object may be in use. `recover` can't tell whether the creation has been finished since, or whether the exported state is
-   * another backend's.
+   * Whether the object may be in use. `recover` can't tell whether the creation has been finished in the meantime, or whether the exported
+   * state comes from another backend.
    */
   readonly isLate?: boolean | undefined;
-  /** Ids of objects that resources have imported since. If the creation made one of them, it belongs to that resource. */
+  /** Ids of objects that resources have imported since. If the creation made one of them, the object belongs to that resource. */
   readonly imported?: readonly string[];
   /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean | undefined;
@@ -74,7 +76,7 @@ export function parseEntry(text: string): Entry | undefined {
 /** The fields of a line, unchecked. */
 type Fields = { readonly [Name in keyof Entry]?: unknown };
 
-// Parsed without a schema library, because programs read entries too, and loading the library takes several times as long.
+// Entries are parsed without a schema library, because programs read them, too, and loading the library would take several times as long.
 function parseObject(line: string): Fields {
   try {
     const value: unknown = JSON.parse(line);
@@ -109,7 +111,7 @@ function parseFirstLine(fields: Fields): Entry | undefined {
   };
 }
 
-/** Adds what a later line says. Imports add up, because several processes may record some. */
+/** Adds the fields of a later line. Imports accumulate, because several processes may record some. */
 function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
   const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
   const isNamed = typeof operationId === "string" && typeof url === "string";
@@ -127,19 +129,19 @@ export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): 
   return secrets.includes("name") ? undefined : id;
 }
 
-/** The parts of a warning of unsettled creations that depend on the command. */
+/** The parts of a warning about unfinished creations that depend on the command. */
 interface WarningText {
-  /** Why the creation stays unfinished, or what follows from that. */
+  /** Why the creation stays unfinished, or the consequence. */
   readonly one: string;
   /** The same for several creations. */
   readonly several: string;
   readonly hints: readonly string[];
 }
 
-/** An entry as far as a warning of unsettled creations needs it. */
+/** The part of an entry that a warning about unfinished creations needs. */
 export type UnsettledEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
 
-/** Returns a warning that lists the unsettled creations of one stack. */
+/** Returns a warning that lists the unfinished creations of one stack. */
 export function unsettledWarning(
   entries: readonly UnsettledEntry[],
   { one, several, hints }: WarningText,
@@ -179,7 +181,7 @@ export function givenUpFileName(key: string): string {
   return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
 }
 
-/** How long files are kept that nothing else removes, by suffix, in milliseconds. */
+/** How long to keep files that nothing else removes, by suffix, in milliseconds. */
 const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,

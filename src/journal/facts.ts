@@ -5,31 +5,31 @@ import os from "node:os";
 import path from "node:path";
 import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
-// What provider processes record on disk besides entries: the facts of one run, and the deletions that this machine has requested.
+// Provider processes record two things on disk besides entries: the facts of one run, and the deletions that this machine has requested.
 
 const FACTS_SUFFIX = ".facts";
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What the calls of one run must agree on. The run has a provider process for each explicit provider and for each version. */
+/** A fact that all provider processes of one run must agree on. A run has one process for each explicit provider and each version. */
 export type Fact =
   /** The object is the current object of a resource, so nothing may delete it. */
   | { readonly live: string }
-  /** The resource with this URN or key adopted the object, which may have been reported before: the engine must not treat it as new. */
+  /** The resource with this URN or key has adopted the object. It may have been reported before, so the engine must not treat it as new. */
   | { readonly adopted: string; readonly by: string }
-  /** The object that the `import` option names has been deleted. */
+  /** The object in an `import` option has been deleted. */
   | { readonly gone: string }
-  /** The creation with this key is settled. */
+  /** The creation with this key is finished. */
   | { readonly settled: string }
-  /** The resource with this key is being replaced, so the create that follows settles its creations. */
+  /** The resource with this key is being replaced, so the create that follows finishes its creations. */
   | { readonly replacing: string }
-  /** The run has a program, which warns of unsettled creations itself. A process that only deletes can't see that. */
+  /** The run has a program, which itself warns about unfinished creations. A process that only deletes can't detect that. */
   | { readonly hasProgram: true };
 
 const RETRACTED = "not ";
 
 /**
- * The facts of one run. Each process appends its own facts to a file in a temporary folder that all processes share, whatever their settings
- * are. If that folder can't be used, the file is in the journal's folder. If no disk can be used, only this process has its facts.
+ * The facts of one run. Each process appends its own facts to a file in a temporary folder that all processes share, regardless of their
+ * settings. If that folder can't be used, the file is in the journal's folder. If no disk can be used, a process has only its own facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
@@ -128,7 +128,7 @@ function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
 
-/** Determined once, because the parent's process id changes when the parent ends. */
+/** Determined once, because the parent's process id changes when the parent exits. */
 let lineage: readonly number[] | undefined;
 
 /** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other one may be a script. */
@@ -165,8 +165,8 @@ export const DELETION_SUFFIX = ".deletion";
  */
 export class DeletionRequests {
   /**
-   * @param token returns the current token. Another token may see less, even from the same source, for example if somebody else has logged in.
-   * Only a hash of it is written
+   * @param token returns the current token. Only a hash of it is written. Another token may have fewer permissions, even from the same
+   * source, for example if somebody else has logged in
    */
   constructor(
     private readonly disk: Disk,

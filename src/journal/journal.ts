@@ -38,7 +38,7 @@ export type NewEntry = Omit<
 
 /** The purpose of a creation in this stack. */
 export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces"> {
-  /** Key of the creation, if it is known. An entry that may be another stack's counts only if it has this key. */
+  /** Key of the creation, if it is known. An entry that may belong to another stack counts only if it has this key. */
   readonly key?: string | undefined;
   /** @default the endpoint of the journal */
   readonly endpoint?: string | undefined;
@@ -47,7 +47,7 @@ export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces">
 export interface JournalOptions extends JournalLocation {
   /** Normalized base URL of the service. */
   readonly endpoint: string;
-  /** Returns the organization of the stack, if it is known by now. */
+  /** Returns the organization of the stack, if it is already known. */
   readonly organization?: (() => string | undefined) | undefined;
   /** Returns the folder of Pulumi's project file, relative to the program's folder, if that is outside of it (`main: ../…`). */
   readonly projectFolder?: (() => string | undefined) | undefined;
@@ -69,8 +69,8 @@ export function openJournal(options: JournalOptions): Journal {
 }
 
 /**
- * The entries of the creations that this machine has begun at one endpoint. If the journal can't be used, one warning says so, and the
- * journal behaves as if it were empty: no method throws or waits for a disk forever.
+ * The entries of the creations that this machine has started at one endpoint. If the journal can't be used, it prints one warning and
+ * behaves as if it were empty. No method throws, or waits for a disk forever.
  */
 export class Journal {
   /** The facts that the processes of this run must agree on. */
@@ -103,7 +103,7 @@ export class Journal {
   /**
    * Writes an entry. It is on disk when this resolves. It replaces the entry that this process last read for the same purpose, if any.
    *
-   * @returns the entry that another process has written meanwhile, which then stays
+   * @returns the entry that another process has written in the meantime, which then stays
    */
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
@@ -143,14 +143,14 @@ export class Journal {
       if (entry === undefined) continue;
       if (file === fileName(own)) return { file, entry };
       const isRecovered = entry.recovered && [undefined, entry.key].includes(wanted.key);
-      // The entry may be of a stack with the same name in another backend, where its object may be in use.
+      // The entry may belong to a stack with the same name in another backend, where its object may be in use.
       const isLate = entry.isLate || entry.backend !== own.backend;
       if (isRecovered) return { file, entry: isLate ? { ...entry, isLate } : entry };
     }
     return undefined;
   }
 
-  /** Records that the user gives up the creation with this key, so that no command resumes or settles it. */
+  /** Records that the user gives up the creation with this key, so that no command resumes or finishes it. */
   async giveUp(key: string): Promise<void> {
     await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUpFileName(key)), key));
   }

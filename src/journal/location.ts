@@ -35,8 +35,8 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
 }
 
 /**
- * The purpose of a creation, which has at most one entry. The creation either replaces the resource with a key, or creates a resource that
- * doesn't exist yet. Only its URN within one stack identifies such a resource (I2).
+ * The purpose of a creation. Each purpose has at most one entry. The creation either replaces the resource with a key, or creates a
+ * resource that doesn't exist yet, which only its URN within one stack identifies (I2).
  */
 export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
