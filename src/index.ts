@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { nodeProblem } from "./package";
-import { watchForUnsettled } from "./resources/unfinished-creations";
+import { watchForUnfinished } from "./resources/unfinished-creations";
 
 export {
   CloudInfraError,
@@ -31,5 +31,5 @@ export type { DependsOn } from "./resources/sdk";
 const problem = nodeProblem();
 if (problem !== undefined) throw new pulumi.RunError(problem);
 
-// Here, because a program that no longer declares any resource may call nothing else.
-watchForUnsettled();
+// This is here because a program that no longer declares any resource may not call anything else.
+watchForUnfinished();

@@ -6,7 +6,7 @@ import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../em
 import { isLoopback } from "../emulator/server";
 import type { Target } from "./pulumi";
 
-// This module is loaded for every help page. It must not load what only running a command needs.
+// Every help page loads this module. It must not load modules that only a running command needs.
 
 type Faults = NonNullable<StartOptions["faults"]>;
 type Behaviour = NonNullable<StartOptions["behaviour"]>;
@@ -41,7 +41,7 @@ export interface RecoverOptions extends Target {
   readonly json?: boolean;
 }
 
-/** What the commands do. The help of each command describes its options. */
+/** The actions of the commands. The help of each command describes its options. */
 export interface Actions {
   emulator(options: EmulatorOptions): Promise<void>;
   import(options: ImportOptions): Promise<void>;
@@ -154,7 +154,7 @@ in the stack.
 The endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment variables. With --provider, they come \
 from the stack's state.`,
       )
-      // Not a required option of commander, which would hide the error about a misspelled option.
+      // Not declared as required, because commander would then report it before a misspelled option.
       .option("--project <id>", "Import the instances of this project. Required.", nonEmpty)
       .option(
         "--with-project",

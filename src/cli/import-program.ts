@@ -116,7 +116,7 @@ function toArguments(
   };
   for (const field of kind.fields) {
     const { name, wire, type, addressFields } = field;
-    // If the service returns an address but no mode, the program declares the address. Otherwise, an update would remove it.
+    // If the service returns an address but no mode, the program declares the address. Otherwise, an update would remove the address.
     const value = convert(type, referencedValue(field, object[wire])) ?? publicAddressIn(field, object);
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
@@ -222,7 +222,7 @@ function statement(
   return [...comments, kind === projectKind ? `const project = ${resource}` : resource].join("\n");
 }
 
-/** Writes a value as JavaScript: JSON, but keys without quotes if possible. */
+/** Writes a value as JavaScript, which is JSON with unquoted keys where possible. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));

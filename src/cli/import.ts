@@ -51,7 +51,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   ]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : findProvider(stack, options.provider);
-  // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
+  // Paths and commands in the settings are relative to the program's folder, which is the provider's working directory.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
@@ -77,7 +77,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   }
 }
 
-/** @throws CloudInfraError `conflict`: the object of an unfinished creation would be imported, and created again */
+/** @throws CloudInfraError `conflict`, because the object of an unfinished creation would be imported and then created again */
 function requireNoUnfinishedCreations(stack: Deployment): void {
   const unfinished = unfinishedCreations(stack);
   if (unfinished.length === 0) return;
@@ -270,7 +270,7 @@ function isManaged(context: Context, id: string, { resources }: Pick<Deployment,
   );
 }
 
-/** Small, because the first replies show whether the service offers GET at all. */
+/** Small, because the first replies show whether the service supports GET. */
 const CONCURRENT_GETS = 16;
 
 /**

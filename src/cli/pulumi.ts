@@ -12,7 +12,7 @@ import { projectFileFor, readProjectFile } from "../journal/location";
 export interface Target {
   /** The stack's name. @default the selected stack */
   readonly stack?: string;
-  /** The working directory, from which other paths start. */
+  /** The working directory, from which other paths are resolved. */
   readonly cwd: string;
 }
 

@@ -8,7 +8,7 @@ import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
-/** A creation that was interrupted, and whose outcome the state doesn't hold. */
+/** An interrupted creation whose outcome isn't in the state. */
 export interface InterruptedCreation {
   readonly kind: Kind["name"];
   /** The resource's name in the program. */
@@ -27,8 +27,8 @@ export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name
 }
 
 /**
- * Finds the pending creations that need a journal entry, the latest first. The others adopt an object, or the state holds their key. The engine
- * saves keys and arguments before it calls `create`.
+ * Finds the pending creations that need a journal entry, the latest first. The others adopt an object, or their key is in the state. The
+ * engine saves keys and arguments before it calls `create`.
  */
 export function interruptedCreations(deployment: Deployment): InterruptedCreation[] {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
@@ -36,16 +36,16 @@ export function interruptedCreations(deployment: Deployment): InterruptedCreatio
     const replaced = replacedBy(creation, deployment);
     return { creation, replaced, resumed: resumedBy(creation, replaced) };
   });
-  // If a resumed creation is interrupted, the list holds it twice. The last one in the list is the first attempt, whose body was sent
-  // with the key.
+  // If a resumed creation is interrupted, it is in the list twice. The last one in the list is the first attempt, whose body was sent with
+  // the key.
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
     JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
   const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
-  const unsettled = distinct.filter(({ creation, replaced, resumed }) => {
+  const unfinished = distinct.filter(({ creation, replaced, resumed }) => {
     const isInState = resumed === undefined && keysInState.has(creation.inputs.key ?? "");
     return !isInState && !adopts(creation, replaced);
   });
-  return unsettled.map(({ creation, replaced, resumed }) => {
+  return unfinished.map(({ creation, replaced, resumed }) => {
     const urn = urnForNextUp(creation);
     return {
       ...{ kind: creation.kind.name, name: nameIn(creation.urn), urn, provider: creation.provider },
@@ -53,7 +53,7 @@ export function interruptedCreations(deployment: Deployment): InterruptedCreatio
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
         provider: deployment.providers.find(({ reference }) => reference === creation.provider)?.name,
-        // Pulumi's list can hold a creation that was finished since. The program may have released its object.
+        // Pulumi's list may contain a creation that was finished in the meantime. The program may have released its object.
         ...(replaced === undefined && { isLate: true }),
         ...(resumed?.key !== undefined && { key: nextKey(resumed.key), at: resumed.at ?? UNKNOWN_TIME }),
       }),
@@ -80,8 +80,8 @@ export function placeholderKeys({ resources }: Deployment, urn: string): string[
 const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
- * Combines two URNs. Stack and project come from the engine's, because `pulumi stack rename` changes the engine's URN but not the inputs.
- * The rest comes from the inputs, because the provider looks for that: if a parent's name contains "::", the two URNs differ.
+ * Combines two URNs. The stack and the project come from the engine's URN, because `pulumi stack rename` changes that URN but not the
+ * inputs. The rest comes from the inputs, as the provider will look for it. The two URNs differ if a parent's name contains "::".
  */
 export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
@@ -97,7 +97,7 @@ function replacedBy(creation: PendingCreation, { resources }: Deployment): Resou
   );
 }
 
-/** Reports whether a creation only adopts the object that the `import` option names. Its later replacements create objects. */
+/** Reports whether a creation only adopts the object in the `import` option. Later replacements of the resource create objects. */
 function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | undefined): boolean {
   return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
@@ -125,7 +125,7 @@ function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Depl
 /** A key this old has expired, so the next `up` reports the creation and sends nothing. */
 const UNKNOWN_TIME = 0;
 
-/** Composes a journal entry. Its time is that of the key, because the state holds only the time of the last command. */
+/** Builds a journal entry with the time of the key, because the state contains only the time of the last command. */
 function newEntry(
   { kind, inputs }: PendingCreation,
   urn: string,

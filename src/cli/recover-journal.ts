@@ -7,13 +7,13 @@ import type { RecoverOptions } from "./commands";
 import { type InterruptedCreation, placeholderKeys } from "./recover-creations";
 import type { Deployment, StackProvider } from "./stack-export";
 
-/** What decides where a stack's journal entries are, beside the state. */
+/** The settings that, together with the state, determine where a stack's journal entries are. */
 export interface JournalSettings {
   /** The working directory of the program. */
   readonly folder: string;
   /** The folder of the project file. */
   readonly projectFolder: string;
-  /** The stack's present configuration, if it can be read. */
+  /** The stack's current configuration, if it can be read. */
   readonly config?: ((key: string) => string | undefined) | undefined;
   readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
 }
@@ -25,10 +25,10 @@ export interface StackJournals {
   /**
    * Returns the journal for the provider of a creation.
    *
-   * @throws CloudInfraError `config_missing` if no setting names the service
+   * @throws CloudInfraError `config_missing` if no setting contains the address of the service
    */
   journalOf(creation: Pick<InterruptedCreation, "provider">): Journal;
-  /** The journals that hold the entries of the stack's own backend, and those that `recover --file` has written. */
+  /** The journals with the entries of the stack's own backend, and with the entries that `recover --file` has written. */
   readonly ofBothBackends: readonly Journal[];
 }
 
@@ -48,7 +48,7 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
       projectFolder: () => projectFolder,
       warn: console.error,
     });
-  // The export doesn't name its backend, so the program's folder identifies it.
+  // The export doesn't contain its backend, so the program's folder identifies it.
   const backend = options.file === undefined ? undefined : folder;
   const byEndpoint = new Map<string, Journal>();
   const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
@@ -78,8 +78,8 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
 const ENDPOINT_OPTION = "the option --endpoint";
 
 /**
- * Returns the journal folder for the next `up`: the one in the stack's present configuration. If the configuration can't be read, or has
- * lost the address that the last `up` used, the folder of the last `up` applies.
+ * Returns the journal folder of the next `up`. It comes from the stack's current configuration or, if that can't be read or no longer
+ * contains the address of the last `up`, from the last `up`.
  */
 function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);
@@ -117,9 +117,9 @@ function trimmed(text = ""): string | undefined {
 const NO_ORGANIZATION = "organization";
 
 /**
- * Returns the organization of the stack: the one that `--stack` names, or else the one that the state names.
+ * Returns the organization of the stack, from `--stack` or else from the state.
  *
- * @returns undefined if the backend has no organizations, or if the state names none or several, as after a move
+ * @returns undefined if the backend has no organizations, or if the state contains none or several, as after a move
  */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
@@ -132,9 +132,7 @@ export function organizationOf(
   return others.length === 0 ? only : undefined;
 }
 
-/**
- * What happened to the journal entry of a creation; see docs/recovery.md. If it was present, it stays: it may hold more than the state does.
- */
+/** The status of a creation's journal entry; see docs/recovery.md. An existing entry stays, because it may contain more than the state. */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
 export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
@@ -157,7 +155,7 @@ export async function writeEntries(
   return recovered;
 }
 
-/** @param keys the keys of the entries so far, by purpose: in a dry run, the journal doesn't have them */
+/** @param keys the keys of the entries so far, by purpose. In a dry run, they aren't in the journal */
 async function writeEntry(
   journal: Journal,
   keys: Map<string, string>,
@@ -178,8 +176,8 @@ async function writeEntry(
 }
 
 /**
- * Moves an entry to the stack's present name and endpoint. After `pulumi stack rename`, it is under the former name, which another stack may
- * have now. If `--endpoint` names another address, it is at the former one.
+ * Moves an entry to the stack's current name and endpoint. After `pulumi stack rename`, the entry is under the former name, which another
+ * stack may have now. With a new address in `--endpoint`, it is at the former address.
  */
 async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
   const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
@@ -202,7 +200,7 @@ export interface StrayEntry {
 /** Finds the stray entries of a stack. Only the program shows whether it still declares their resources. */
 export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
-  // An empty state doesn't name its stack, so no entry can be assigned to it.
+  // An empty state doesn't contain the stack's name, so no entry can be assigned to it.
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
   return entries.flatMap((entry) => {

@@ -137,10 +137,10 @@ const ORGANIZATION_HINT =
   "If the stack belongs to an organization, name it with `--stack <organization>/<project>/<stack>`.";
 
 const CLEAR_AFTER_UP = `Pulumi keeps these creations in its list of pending operations, even after \`pulumi up\` has finished them. Clear the list after the next
-successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, settle those first.`;
+successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, resolve those first.`;
 
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
-has other creations, settle those first.`;
+has other creations, resolve those first.`;
 
 /** Returns the command that clears Pulumi's list. With the stack itself as the target, it refreshes nothing else. */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {

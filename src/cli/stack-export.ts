@@ -44,13 +44,13 @@ export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
 
 export interface PendingCreation extends Resource {
   readonly kind: Kind;
-  /** The checked arguments and the hidden inputs. `given` has the arguments as the export has them, which may be malformed. */
+  /** The checked arguments and the hidden inputs. `given` contains the arguments as exported, which may be malformed. */
   readonly inputs: Declared;
 }
 
 export interface StackProvider {
   readonly urn: string;
-  /** URN and id, as resources refer to their provider. */
+  /** URN and id, as in the references of resources to their provider. */
   readonly reference: string;
   /** The name of an explicit provider. Undefined for default providers. */
   readonly name: string | undefined;
@@ -79,7 +79,7 @@ const resource = v.object({
    * second Ctrl-C, it has the time of the return.
    */
   created: text,
-  /** Whether the object was deleted before its replacement is created. */
+  /** Whether the object has been deleted and its replacement hasn't been created yet. */
   pendingReplacement: flag,
   /** Former URNs of a renamed or moved resource. */
   aliases: v.fallback(v.optional(v.array(v.string()), []), []),
@@ -103,7 +103,7 @@ const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
 /**
  * Parses the output of `pulumi stack export`.
  *
- * @throws CloudInfraError `input_invalid`, without any part of the export, because it holds secrets
+ * @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets
  */
 export function parseExport(text: string): Deployment {
   const parsed = v.safeParse(exported, parseJson(text));
@@ -192,7 +192,7 @@ function plaintextOf(values: object): Properties {
 /**
  * Reads and parses a stack's export, with decrypted secrets.
  *
- * @param target.file a file that holds the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
+ * @param target.file a file with the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
  * @throws CloudInfraError, without any part of the export
  */
 export async function readExport({

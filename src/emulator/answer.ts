@@ -15,7 +15,7 @@ export interface Answering {
   readonly token: string;
 }
 
-/** A fault's reply instead of the endpoint's. With `cached`, it is stored as the first reply of an Idempotency-Key. */
+/** A fault's reply in place of the endpoint's reply. With `cached`, it is stored as the first reply for an Idempotency-Key. */
 export interface Instead {
   readonly reply: Reply;
   readonly cached: boolean;
@@ -101,7 +101,7 @@ function checkSize(request: EmulatorRequest): Refusal | undefined {
   return { status: 413, code: "body_too_large", detail: `a body must not exceed ${maxBodyBytes} bytes` };
 }
 
-/** Checks the token. §5 leaves the reply to a missing or wrong one open. */
+/** Checks the token. §5 leaves open how the service replies to a missing or wrong token. */
 function checkToken(request: EmulatorRequest, token: string): Refusal | undefined {
   const result = authorization(request, token);
   if (result === "ok") return undefined;

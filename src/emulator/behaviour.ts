@@ -1,14 +1,14 @@
 import type { Normalization } from "./normalization";
 
-/** What an operation does. Operations create or delete projects and instances, and update instances. */
+/** The effect of an operation. Operations create or delete projects and instances, or update instances. */
 export type OperationKind = "create" | "update" | "delete";
 
 /** The replies that a switch applies to: lists, reads of single objects, or both. */
 export type Replies = "lists" | "reads" | "both";
 
 /**
- * The switches of the emulator. Each of them decides something that the specification leaves open, and you can combine them all. A change
- * applies from the next request on, but a running operation keeps its duration.
+ * The switches of the emulator. Each switch sets a behavior that the specification leaves open, and you can combine all of them. A change
+ * takes effect with the next request, but a running operation keeps its duration.
  */
 export interface Behaviour {
   // Operations
@@ -33,9 +33,9 @@ export interface Behaviour {
   failedStatus: string;
   /** Whether a failed operation contains its problem document (`error`). @default true */
   failedHasError: boolean;
-  /** Makes one of every so many operations fail: with 3, the third, the sixth, and so on. @default none fails */
+  /** Makes every nth operation fail: with 3, the third, the sixth, and so on. @default none fails */
   failEvery?: number | undefined;
-  /** What a failed creation leaves behind: nothing, or the object with the status `error`. @default "nothing" */
+  /** Whether a failed creation leaves nothing behind, or the object with the status `error`. @default "nothing" */
   failedCreation: "nothing" | "object";
 
   // Links
@@ -70,7 +70,7 @@ export interface Behaviour {
   acceptedReply: "operation" | "location" | "bare";
   /** Whether an update or deletion is accepted, or rejected with 409, while another update of the instance is running. @default "accepted" */
   busyInstance: "accepted" | "refused";
-  /** Whether names are unique: of projects, and of instances within a project. Duplicates are rejected with 409. @default false */
+  /** Whether the names of projects, and of instances within a project, must be unique. Duplicates are rejected with 409. @default false */
   uniqueNames: boolean;
   /** `detail` of every problem document with status 409. @default the reason */
   conflictDetail?: string | undefined;
@@ -90,8 +90,8 @@ export interface Behaviour {
   /** Reply to a GET of a single project or instance: the object, "not found" (404), or "method not allowed" (405). @default 200 */
   getObject: 200 | 404 | 405;
   /**
-   * Where an instance has its revision: in the `ETag` header, in a field, in both, in a weak `ETag`, or nowhere. If only the header has it and
-   * `getObject` is not 200, a field has it too, because clients couldn't read it otherwise.
+   * Where replies contain the revision of an instance: in the `ETag` header, in a field, in both, in a weak `ETag`, or nowhere. If it is
+   * only in the header and `getObject` isn't 200, a field contains it, too, because clients couldn't read it otherwise.
    * @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";

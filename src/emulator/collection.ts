@@ -22,7 +22,7 @@ interface Stored {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** An object from one change to the next. Without `item`, it doesn't exist. */
+/** An object between two changes. Without `item`, it doesn't exist. */
 interface Version<T> {
   readonly at: number;
   readonly request: number;

@@ -227,7 +227,7 @@ export interface Emulator {
   edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
   /** Changes only the revision of an instance. */
   touch(id: string): void;
-  /** Deletes a project or instance at once, without an operation, or removes an operation. */
+  /** Deletes a project or instance immediately, without an operation, or removes an operation. */
   remove(id: string, kind?: ObjectKind): void;
   /** Creates a project. @param fields fields to set @default the id as its name, in the region `eu-1` */
   addProject(fields?: Readonly<Record<string, unknown>>): StoredProject;

@@ -34,8 +34,8 @@ export const faultKinds = [
  *
  * All others handle the request, but its reply doesn't arrive intact:
  * - `lost-reply` closes the connection, and `gateway` replies as a gateway that lost the reply.
- * - `truncate` cuts the body off, and `empty` leaves it out.
- * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it without being asked to.
+ * - `truncate` cuts off the body, and `empty` omits it.
+ * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it although the client doesn't accept that.
  * - `illegal-header`, `control-character`, `bare-lf`, `bad-chunk`, `truncated-head` and `garbage` violate HTTP.
  */
 export type FaultKind = (typeof faultKinds)[number];
@@ -56,7 +56,7 @@ export interface FaultRule {
   readonly when?: (request: ReceivedRequest) => boolean;
   /** Number of requests to affect. Use `Infinity` for all. @default 1 */
   readonly times?: number;
-  /** Number of matching requests to leave alone first. @default 0 */
+  /** Number of matching requests to skip first. @default 0 */
   readonly after?: number;
   /** Status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, otherwise the status of the intact reply */
   readonly status?: number;

@@ -63,7 +63,7 @@ export const updateInstance: Handler = (state, request, id) => {
     : changedReply(state, updated);
 };
 
-/** Moves a renamed instance to the id that its new name makes, if ids follow names. */
+/** Gives a renamed instance the id that results from its new name, if ids follow names. */
 function withIdOfName(state: State, instance: StoredInstance, at: number): StoredInstance {
   const { ids, idsFollowNames } = state.behaviour;
   if (ids !== "slug" || !idsFollowNames) return instance;

@@ -27,7 +27,7 @@ export interface Problem {
   instance: string;
   /** Code of the kind of problem, such as `validation_failed`. */
   code: string;
-  /** Id with which the operators of the service find the request. The switch `traceIds` sets its form. */
+  /** Id that the service's operators can use to look up the request. The switch `traceIds` sets its form. */
   trace_id?: string;
   /** Errors in single fields or parameters. @default none */
   errors?: readonly ProblemDetail[];

@@ -8,7 +8,7 @@ export interface PlannedFailure {
   readonly kind?: OperationKind;
   /** Members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
   readonly problem?: Partial<Problem>;
-  /** Whether a failed creation leaves its object behind, with the status `error`. @default as the switch `failedCreation` says */
+  /** Whether a failed creation leaves its object behind, with the status `error`. @default the switch `failedCreation` */
   readonly leaveObject?: boolean;
   /** Progress at which the operation fails, from 0 to 1. @default 0.5 */
   readonly atProgress?: number;
@@ -19,7 +19,7 @@ interface FieldRule {
   readonly problem: Partial<Refusal>;
 }
 
-/** The values, updates and operations that the service rejects, ignores or fails because a test says so. */
+/** The values, updates and operations that the service rejects, ignores or fails at a test's request. */
 export class Rules {
   private readonly values: (FieldRule & { readonly value: unknown })[] = [];
   private readonly fixed: FieldRule[] = [];

@@ -37,7 +37,7 @@ export class RequestLog {
   }
 }
 
-/** Everything that requests share. */
+/** The parts that all requests share. */
 export interface Service extends Answering {
   readonly faults: Faults;
   readonly log: RequestLog;

@@ -139,11 +139,11 @@ interface WarningText {
 }
 
 /** The part of an entry that a warning about unfinished creations needs. */
-export type UnsettledEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
+export type UnfinishedEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
 
 /** Returns a warning that lists the unfinished creations of one stack. */
-export function unsettledWarning(
-  entries: readonly UnsettledEntry[],
+export function unfinishedWarning(
+  entries: readonly UnfinishedEntry[],
   { one, several, hints }: WarningText,
 ): string {
   const [, , stack] = entries[0]?.urn.split(":") ?? [];
@@ -158,7 +158,7 @@ export function unsettledWarning(
   ].join("\n");
 }
 
-function describe(entry: UnsettledEntry): string {
+function describe(entry: UnfinishedEntry): string {
   const [, , type = "", ...name] = entry.urn.split("::");
   const [id, operation] = [visibleId(entry), entry.operation?.id];
   const known =

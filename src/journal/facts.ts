@@ -19,7 +19,7 @@ export type Fact =
   /** The object in an `import` option has been deleted. */
   | { readonly gone: string }
   /** The creation with this key is finished. */
-  | { readonly settled: string }
+  | { readonly finished: string }
   /** The resource with this key is being replaced, so the create that follows finishes its creations. */
   | { readonly replacing: string }
   /** The run has a program, which itself warns about unfinished creations. A process that only deletes can't detect that. */

@@ -175,7 +175,7 @@ async function recordAndInspectCheck(
     const entry = await journal?.find(heldKey);
     if (entry?.key === heldKey) await journal?.remove(heldKey);
     else tracker.extend(urn, { retried: entry });
-    const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: heldKey }));
+    const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ finished: heldKey }));
     return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
   const { key, placeholder: recorded } = tracker.get(urn);

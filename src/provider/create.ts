@@ -159,7 +159,7 @@ function projectKey({ session }: Context, { project }: Desired): string | undefi
  */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
-  while (await session.journal.run.has({ settled: key })) key = nextKey(key);
+  while (await session.journal.run.has({ finished: key })) key = nextKey(key);
   return key;
 }
 

@@ -1,5 +1,5 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { unsettledWarning } from "../journal/entry";
+import { unfinishedWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
 import type { Recorded } from "../model/state";
 import type { Clock } from "../polling/clock";
@@ -100,15 +100,15 @@ export function recordDeletion(sessions: Sessions, interruption: Shutdown, state
   const { urn, organization, projectFolder } = state;
   tracker.organization ??= organization;
   tracker.projectFolder ??= projectFolder;
-  if (urn !== undefined) interruption.beforeExit(() => warnOfUnsettled(sessions, stackOf(urn)));
+  if (urn !== undefined) interruption.beforeExit(() => warnOfUnfinished(sessions, stackOf(urn)));
 }
 
-async function warnOfUnsettled({ tracker, warn, opened }: Sessions, stack: string): Promise<void> {
+async function warnOfUnfinished({ tracker, warn, opened }: Sessions, stack: string): Promise<void> {
   if (tracker.urn !== undefined) return;
   if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
   const entries = await opened.journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
-  if (ours.length > 0) await warn(unsettledWarning(ours, WORDS));
+  if (ours.length > 0) await warn(unfinishedWarning(ours, WORDS));
 }
 
 const WORDS = {

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { secretSettings } from "../config/settings";
 import { hiddenInputs, isManaged } from "./hidden-inputs";
 import { currentRun, type Given, lastTransformation } from "./sdk";
-import { confirmOnceSaved, recordRegistration, watchForUnsettled } from "./unfinished-creations";
+import { confirmOnceSaved, recordRegistration, watchForUnfinished } from "./unfinished-creations";
 
 /** The declaration of a resource class. */
 export interface DynamicResource {
@@ -37,7 +37,7 @@ export function beginConstruction(
 ) {
   requireProviderFromProgram(name);
   warnOfTokenInClear();
-  watchForUnsettled();
+  watchForUnfinished();
   let traces: ReturnType<typeof shortTraces> | undefined;
   let final: pulumi.CustomResourceOptions | undefined;
   const finish = ({ props, opts }: Given): Given => {
@@ -102,8 +102,8 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
 }
 
 /**
- * Checks that the provider process can load this package, which it resolves from the program's folder until the last `destroy`. Its own error
- * would not say what to do.
+ * Checks that the provider process can load this package, which it resolves from the program's folder until the last `destroy`. The
+ * process's own error wouldn't say what to do.
  *
  * @throws Error that says what to add, if the program's folder doesn't resolve `pulumi-cloudinfra`
  */

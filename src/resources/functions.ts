@@ -246,10 +246,10 @@ function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
 }
 
 /**
- * Keeps an inline program of the Automation API running. Otherwise, it ends after all registrations, and the engine deletes the resources that it
- * would declare later.
+ * Keeps an inline program of the Automation API running. Otherwise, the program ends after all current registrations, and the engine
+ * deletes the resources that it would have declared later.
  *
- * @returns a function that ends this after the code that awaits the result has continued
+ * @returns a function to call with the result. The program may end once the code that awaits the result has continued
  */
 function keepProgramRunning(): () => void {
   const done = pulumi.runtime.rpcKeepAlive();

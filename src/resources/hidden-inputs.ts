@@ -30,7 +30,7 @@ export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
     __provider: providerText(provider),
-    // As an output, the URN would make a resource wait for its parent, and therefore for its siblings.
+    // As an output, the URN would make the resource wait for its parent, and therefore for its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),
   };
@@ -41,7 +41,8 @@ export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-// A property without a value is left out: the SDK captures four stack traces for each property, which is most of a program's run time.
+// Properties without a value are omitted, because the SDK captures four stack traces for each property, which is most of a program's run
+// time.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const { create, update, delete: remove } = opts.customTimeouts ?? {};
   const timeouts = {
@@ -82,7 +83,7 @@ function idToImport(name: string, id: unknown): string | undefined {
   );
 }
 
-/** Reports whether any part of a value is still to come. A plain value can't be marked as a secret. */
+/** Reports whether any part of a value is an output or a promise. A plain value can't be marked as a secret. */
 function mayHoldSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return (
@@ -181,10 +182,10 @@ function nameAndType(urn: string): { name: string; type: string } {
 }
 
 /**
- * Reads the setting `pulumi:autonaming` for a type of resources, because Pulumi's host doesn't pass it on.
+ * Reads the setting `pulumi:autonaming` for a resource type, because Pulumi's host doesn't pass it to providers.
  *
- * @returns a pattern, in which the provider replaces `${name}` and the random parts; `false` if the program must set names; `undefined` if the
- * setting leaves names to the provider
+ * @returns a pattern, in which the provider replaces `${name}` and the random parts; `false` if the program must set names; `undefined` if
+ * the setting leaves names to the provider
  * @throws Error if a pattern names a configuration key that is missing
  */
 function autonaming(type: string): string | false | undefined {

@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { limitOf, systemClock, within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
-// This is the only file that uses parts of the SDK that its types leave out. They are the same in all supported versions.
+// Only this file uses parts of the SDK that are missing from its types. They are the same in all supported versions.
 
 /** The `dependsOn` option of a function, which takes the same values as that of a resource. */
 export type DependsOn =
@@ -132,8 +132,8 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
 }
 
 /**
- * The memory of this package during one run of one program. With the Automation API, a process runs several programs, also at the same time.
- * If a library brings a copy of this package, both copies share the memory.
+ * The state of this package during one run of one program. With the Automation API, a process may run several programs, even concurrently.
+ * If a library contains another copy of this package, both copies share the state.
  */
 export interface Run {
   hasWarnedOfToken: boolean;
@@ -181,8 +181,8 @@ const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
 const MAX_WORK_MS = 10_000;
 
 /**
- * Runs some work after the engine has done all its work, deletions included, and before the program ends. Skips it if the program or the
- * engine fails. Only the first call in a run counts, even if there are several copies of this package.
+ * Runs a function after the engine has finished all its work, including deletions, and before the program ends. Skips the function if the
+ * program or the engine fails. Only the first call in a run counts, even if there are several copies of this package.
  *
  * It wraps the last request of the SDK, which programs of the CLI and inline programs both send at that point.
  */

@@ -1,30 +1,30 @@
 import * as pulumi from "@pulumi/pulumi";
 import { applicableSettings } from "../config/settings";
-import type { UnsettledEntry } from "../journal/entry";
+import type { UnfinishedEntry } from "../journal/entry";
 import { afterRun, currentRun, environmentOfRun, organizationOfStack, projectFolder, resolved } from "./sdk";
 
 // Dynamic imports keep the start of a program short.
 
 /**
- * Warns of unsettled creations when the program has ended, except in previews. The provider settles those of declared resources. Nothing else
- * would find those of resources that were removed from the program.
+ * When the program has ended, warns about unfinished creations, except in previews. The provider finishes those of declared resources.
+ * Nothing else would find those of resources that were removed from the program.
  */
-export function watchForUnsettled(): void {
-  if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnsettled(entriesOfStack));
+export function watchForUnfinished(): void {
+  if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnfinished(entriesOfStack));
 }
 
-async function entriesOfStack(): Promise<readonly UnsettledEntry[]> {
+async function entriesOfStack(): Promise<readonly UnfinishedEntry[]> {
   const { openJournal } = await import("../journal/journal.js");
   const journal = openJournal({
     ...{ endpoint: "", dir: journalDir(), organization: organizationOfStack, projectFolder },
     env: environmentOfRun(),
-    warn: () => {}, // the provider reports what is wrong with the journal
+    warn: () => {}, // the provider reports problems with the journal
   });
   const stack = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}::`;
   return (await journal.listEverywhere()).filter(({ urn }) => urn.startsWith(stack));
 }
 
-/** Returns the setting as the provider reads it: the stack takes precedence over the environment. */
+/** Returns the setting as the provider reads it. The stack takes precedence over the environment. */
 function journalDir(): string | undefined {
   const environment = environmentOfRun();
   const configured = applicableSettings(pulumi.runtime.getConfig, environment);
@@ -34,8 +34,8 @@ function journalDir(): string | undefined {
 }
 
 /**
- * Records a resource once the engine has registered it. The provider moves the entry of a former URN to the resource's URN, and its object may
- * be that of another resource's interrupted creation, so both are recorded.
+ * Records a resource once the engine has registered it. Records both its URN, to which the provider moves the entry of a former URN, and
+ * its object, which another resource's interrupted creation may have made.
  */
 export async function recordRegistration({
   urn,
@@ -53,15 +53,15 @@ export async function recordRegistration({
   }
 }
 
-/** Warns of the unsettled creations of resources that the program has not registered in this run. */
-export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntry[]>): Promise<void> {
+/** Warns about unfinished creations of resources that the program hasn't registered in this run. */
+export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEntry[]>): Promise<void> {
   const { registered } = currentRun();
   const entries = (await read()).filter(
     ({ urn, id }) => !registered.has(urn) && !(id !== undefined && registered.has(objectOf(urn, id))),
   );
   if (entries.length === 0) return;
-  const { unsettledWarning } = await import("../journal/entry.js");
-  await pulumi.log.warn(unsettledWarning(entries, WARNING));
+  const { unfinishedWarning } = await import("../journal/entry.js");
+  await pulumi.log.warn(unfinishedWarning(entries, WARNING));
 }
 
 /** Identifies an object by its id and its type, which is the last type in the URN. */

@@ -109,7 +109,10 @@ export async function withEmulator<T>(
 
 type Environment = Record<string, string>;
 
-/** Returns the environment of Pulumi's commands. The Automation API adds it to that of this process, so the developer's variables are emptied. */
+/**
+ * Returns the environment of Pulumi's commands. The Automation API adds it to the environment of this process, so the developer's variables
+ * are set to empty strings.
+ */
 function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
   const names = Object.keys(settings) as SettingName[];
   const ofTarget = names.filter(isOfTarget).map(variableName);
@@ -144,7 +147,9 @@ async function createInlineStack(
   return LocalWorkspace.createStack(inline, { workDir, envVars: { NODE_PATH, ...envVars } });
 }
 
-/** Links what the provider process loads, which it may not find from the folder that the test runs in. Returns the folder of the links. */
+/**
+ * Links the packages that the provider process loads, because it may not find them from the test's folder. Returns the folder of the links.
+ */
 async function linkPackages(temporary: string): Promise<string> {
   const modules = path.join(temporary, "node_modules");
   await mkdir(path.join(modules, "@pulumi"), { recursive: true });

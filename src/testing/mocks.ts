@@ -101,7 +101,7 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    // As Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is.
+    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is secret.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
@@ -182,7 +182,7 @@ function withPlaceholders(value: unknown): unknown {
   return isMap(value) ? mapped(value, withPlaceholders) : value;
 }
 
-/** Marks the outputs as secret that the provider would mark. Outputs of other packages are secret if the argument of that name is. */
+/** Marks the same outputs as secret as the provider would. Outputs of other packages are secret if the argument with the same name is. */
 function withMarks(
   kind: Kind | undefined,
   state: Properties,

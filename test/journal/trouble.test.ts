@@ -105,13 +105,13 @@ describe("a journal that can't be used behaves as if it were empty and causes on
     const all = Promise.all([
       twoCreations(there),
       journal.find("key-3"),
-      journal.run.add({ settled: "key-3" }),
+      journal.run.add({ finished: "key-3" }),
       journal.deletions.add("project"),
     ]);
     await vi.advanceTimersByTimeAsync(10_000);
     vi.useRealTimers();
     expect(await all).toEqual([[undefined, [], undefined, []], undefined, undefined, undefined]);
-    expect(await journal.run.has({ settled: "key-3" })).toBe(true);
+    expect(await journal.run.has({ finished: "key-3" })).toBe(true);
     expect(calls).toHaveLength(1);
     expect(there.warnings).toEqual([expect.stringContaining("the disk has not responded for 10 s")]);
   });

@@ -238,10 +238,10 @@ export async function discard(
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;
-  return (await journal.run.has({ settled: key })) || journal.isGivenUp(key);
+  return (await journal.run.has({ finished: key })) || journal.isGivenUp(key);
 }
 
 /** Records for all processes of this run that a creation is finished. */
 export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
-  if (key !== undefined) await session.journal.run.add({ settled: key });
+  if (key !== undefined) await session.journal.run.add({ finished: key });
 }

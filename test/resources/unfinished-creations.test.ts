@@ -1,22 +1,22 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import type { UnsettledEntry } from "../../src/journal/entry";
+import type { UnfinishedEntry } from "../../src/journal/entry";
 import { afterRun } from "../../src/resources/sdk";
-import { recordRegistration, warnOfUnsettled } from "../../src/resources/unfinished-creations";
+import { recordRegistration, warnOfUnfinished } from "../../src/resources/unfinished-creations";
 import { type Run, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
 const urnOf = (type: string, name: string): string =>
   `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
 const at = Date.UTC(2026, 10, 22, 11, 30, 5);
-const web: UnsettledEntry = { urn: urnOf("Instance", "web"), at, id: "ins-1" };
-const api: UnsettledEntry = {
+const web: UnfinishedEntry = { urn: urnOf("Instance", "web"), at, id: "ins-1" };
+const api: UnfinishedEntry = {
   urn: urnOf("Instance", "api"),
   at,
   operation: { id: "op-7", url: "https://api.example.com/v1/operations/op-7" },
 };
-const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), at };
+const shop: UnfinishedEntry = { urn: urnOf("Project", "shop"), at };
 
 beforeEach(() => {
   vi.spyOn(pulumi.log, "warn").mockResolvedValue();
@@ -28,11 +28,11 @@ afterEach(() => {
 /** What a program that registers these resources is warned of. */
 async function warnings(
   program: () => unknown,
-  entries: readonly UnsettledEntry[],
+  entries: readonly UnfinishedEntry[],
   run?: Run,
 ): Promise<string[]> {
   await registered(program, run);
-  await warnOfUnsettled(async () => entries);
+  await warnOfUnfinished(async () => entries);
   return vi.mocked(pulumi.log.warn).mock.calls.map(([message]) => message);
 }
 
@@ -87,7 +87,7 @@ test("a resource that the engine could not register is treated as not declared",
   const urn = pulumi.output(Promise.reject<string>(new Error("not registered")));
   pulumi.recover(urn, () => ""); // or the run would end with an unhandled rejection
   await recordRegistration({ urn, id: urn });
-  await warnOfUnsettled(async () => [web]);
+  await warnOfUnfinished(async () => [web]);
   expect(pulumi.log.warn).toHaveBeenCalledOnce();
 });
 

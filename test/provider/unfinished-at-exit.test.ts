@@ -22,7 +22,7 @@ async function destroyed(service: Service, { id, state }: Saved): Promise<void> 
   expect(service.signals.heard).toBe(0);
 }
 
-test("a destroy warns once of an interrupted creation that it leaves unsettled", async () => {
+test("`destroy` warns once about an interrupted creation that it leaves unfinished", async () => {
   const { service, web, saved } = await killed();
   await destroyed(service, saved);
   const { operation } = await web.journalEntry();
@@ -36,7 +36,7 @@ test("a destroy warns once of an interrupted creation that it leaves unsettled",
   expect(service.warnings[0]).toContain("recover --forget <urn>");
 });
 
-test("a destroy warns of an interrupted creation at an endpoint that it doesn't use", async () => {
+test("`destroy` warns about an interrupted creation at an endpoint that it doesn't use", async () => {
   const { service, web, saved } = await killed();
   const entry = await web.journalEntry();
   await web.removeEntry();
@@ -49,7 +49,7 @@ test("a destroy warns of an interrupted creation at an endpoint that it doesn't 
   expect(service.warnings).toEqual([expect.stringContaining(URN)]);
 });
 
-test("a process that only deletes in a run with a program doesn't warn: the program does", async () => {
+test("a process that only deletes in a run with a program doesn't warn, because the program does", async () => {
   const { service, saved } = await killed();
   const run = { outside: { run: `127.0.0.1:${randomUUID()}` } };
   const withProgram = await service.newProviders({}, undefined, run);
@@ -64,7 +64,7 @@ test("a process that only deletes in a run with a program doesn't warn: the prog
   expect(service.warnings).toEqual([]);
 });
 
-test("a destroy doesn't warn of an interrupted creation that it settles", async () => {
+test("`destroy` doesn't warn about an interrupted creation that it finishes", async () => {
   const service = await startService();
   const saved = await existingProject(service);
   await new OneInstance(service, saved).killedUp();
