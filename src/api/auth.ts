@@ -10,21 +10,9 @@ export interface TokenSource {
   /** Describes the source in messages, such as `the setting cloudinfra:tokenFile (/run/token)`. */
   readonly origin: string;
   /** Returns the token, without white space around it. */
-  get(signal?: AbortSignal): Promise<string>;
+  get(): Promise<string>;
   /** Called after the service rejects a token. Returns another token, or undefined if the source has only that one. */
-  renew?(rejected: string, signal?: AbortSignal): Promise<string | undefined>;
-}
-
-/** The token of a client. If the service rejects a token, the token is renewed once, even if many requests used it. */
-export interface Auth {
-  readonly origin: string;
-  token(signal: AbortSignal): Promise<string>;
-  /** Returns a token other than the rejected one, or undefined. */
-  renewed(rejected: string, signal: AbortSignal): Promise<string | undefined>;
-  /** The most recent tokens. */
-  readonly used: readonly string[];
-  /** Removes these tokens from a string. */
-  redact(text: string): string;
+  renew?(rejected: string): Promise<string | undefined>;
 }
 
 /**
@@ -81,7 +69,13 @@ export async function readTokenFile(
 /** Bounds the memory of a client that runs for days and renews its token often. */
 const MAX_REMEMBERED_TOKENS = 16;
 
-export function createAuth(source: TokenSource): Auth {
+export type Auth = ReturnType<typeof createAuth>;
+
+/**
+ * Creates the token of a client. If the service rejects a token, the token is renewed once, even if many requests used it.
+ */
+export function createAuth(source: TokenSource) {
+  /** The most recent tokens. */
   const used: string[] = [];
   const renewals = new Map<string, Promise<string | undefined>>();
 
@@ -103,13 +97,15 @@ export function createAuth(source: TokenSource): Auth {
   return {
     origin: source.origin,
     used,
-    token: async (signal) => checked(await within(signal, source.get(signal))),
-    async renewed(rejected, signal) {
+    token: async (signal: AbortSignal) => checked(await within(signal, source.get())),
+    /** Returns a token other than the rejected one, or undefined. */
+    async renewed(rejected: string, signal: AbortSignal): Promise<string | undefined> {
       const renewal = renewals.get(rejected) ?? renew(rejected).finally(() => renewals.delete(rejected));
       renewals.set(rejected, renewal);
       const fresh = await within(signal, renewal);
       return fresh === undefined ? undefined : checked(fresh);
     },
-    redact: (text) => redact(text, used),
+    /** Removes the most recent tokens from a string. */
+    redact: (text: string) => redact(text, used),
   };
 }

@@ -5,7 +5,7 @@ import { createAuth, type TokenSource } from "./auth";
 import { createCollections, type Instances, type Projects } from "./collections";
 import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
-import { type ApiObject, parseObjectWithId } from "./objects";
+import { type ApiObject, parseObject } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
 import { type CallOptions, createSend } from "./request";
@@ -102,7 +102,7 @@ export function createClient(options: ClientOptions): Client {
         });
       }
       const reply = await send({ method: "GET", path: url, needsBody: true }, call);
-      const object = parseObjectWithId(resultIdOf(operation, endpoint), reply, revisionField);
+      const object = parseObject(reply, revisionField, resultIdOf(operation, endpoint));
       const ownPaths = [pathOf("projects", object.id), pathOf("instances", object.id)];
       return { ...object, isFromOwnUrl: ownPaths.some((path) => url === endpoint.base + path) };
     },

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
 import { pathOf } from "./endpoint";
-import { type ApiObject, badReply, objectSchema, parseObjectWithId, toObject } from "./objects";
+import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, type OperationReader, parseAccepted } from "./operations";
 import type { ApiReply, CallOptions, Send } from "./request";
 
@@ -81,7 +81,7 @@ export function createCollections(
     },
     async get(id, options) {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return { ...parseObjectWithId(id, reply, revisionField), isFromOwnUrl: true };
+      return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
     async delete(id, options) {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);

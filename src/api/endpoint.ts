@@ -8,7 +8,6 @@ export interface Endpoint {
   readonly origin: string;
   /** Path of the base URL, such as `/v1` or `/somewhere/v1`. */
   readonly basePath: string;
-  readonly hostname: string;
 }
 
 const SETTING = "the setting cloudinfra:endpoint";
@@ -33,11 +32,9 @@ export function parseEndpoint(
           ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct CLOUDINFRA_ENDPOINT if it is set there"
           : "Set it to a URL such as https://api.example.com",
     });
-  const trimmed = text.trim();
-  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
-  if (url === undefined || !["https:", "http:"].includes(url.protocol) || url.hostname === "") {
+  const url = URL.parse(text.trim());
+  if (url === null || !["https:", "http:"].includes(url.protocol))
     throw invalid("must be a URL that begins with https://");
-  }
   if (url.username !== "" || url.password !== "") throw invalid("must not contain a user name or password");
   if (url.search !== "" || url.hash !== "") throw invalid('must not contain "?" or "#"');
   if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname)) {
@@ -52,7 +49,7 @@ export function parseEndpoint(
   }
   if (last !== VERSION) segments.push(VERSION);
   const basePath = `/${segments.join("/")}`;
-  return { base: url.origin + basePath, origin: url.origin, basePath, hostname: url.hostname };
+  return { base: url.origin + basePath, origin: url.origin, basePath };
 }
 
 /** Builds a percent-encoded path below the base URL, such as `pathOf("instances", id)`. */
@@ -98,10 +95,8 @@ const COLLECTIONS = ["operations", "projects", "instances"];
  */
 export function readLink(link: string, from: string | URL, endpoint: Endpoint): Link {
   const unknown = { url: undefined, collection: undefined, id: undefined };
-  const text = link.trim();
-  if (text === "" || !URL.canParse(text, String(from))) return unknown;
-  const target = new URL(text, from);
-  if (!/^https?:$/.test(target.protocol)) return unknown;
+  const target = URL.parse(link.trim(), String(from));
+  if (target === null || link.trim() === "" || !/^https?:$/.test(target.protocol)) return unknown;
   const segments = target.pathname.split("/").filter((segment) => segment !== "");
   const last = segments.at(-1);
   const id = last && percentDecoded(last);

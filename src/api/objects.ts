@@ -51,26 +51,13 @@ export const objectSchema = v.looseObject({
 /**
  * Parses the reply to a request for one object.
  *
- * @throws CloudInfraError `bad_reply` if the reply has no object with an id
+ * @param id the expected id, if it is known
+ * @throws CloudInfraError `bad_reply` if the reply has no object with an id, or one with another id, which isn't the requested object
  */
-export function parseObject(reply: ApiReply, revisionField: string | undefined): ApiObject {
+export function parseObject(reply: ApiReply, revisionField: string | undefined, id?: string): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
   if (!parsed.success) throw badReply(reply, "the reply isn't an object with an id");
-  return toObject(parsed.output, reply.etag, revisionField);
-}
-
-/**
- * Parses the reply to a request for the object with this id.
- *
- * @param id undefined if the caller has only a URL
- * @throws CloudInfraError `bad_reply` also if the reply has another id, because its fields don't describe the requested object
- */
-export function parseObjectWithId(
-  id: string | undefined,
-  reply: ApiReply,
-  revisionField: string | undefined,
-): ApiObject {
-  const object = parseObject(reply, revisionField);
+  const object = toObject(parsed.output, reply.etag, revisionField);
   if (id === undefined || object.id === id) return object;
   throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }

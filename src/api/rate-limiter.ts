@@ -1,21 +1,10 @@
 import type { Clock } from "../polling/clock";
 
-/** Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls. */
-export interface RateLimiter {
-  /** Waits until a request may start. Returns a function that frees its slot. Rejects with the signal's reason. */
-  enter(signal: AbortSignal): Promise<() => void>;
-  /**
-   * Adapts the rate to a reply. After a 429, requests start less often. Until the next 429, the rate recovers.
-   *
-   * @param retryAfterMs the Retry-After of the reply
-   */
-  recordReply(status: number, retryAfterMs?: number): void;
-  /** Whether requests start less often than configured because the service replied with 429. */
-  readonly isSlowed: boolean;
-}
-
 export const DEFAULT_CONCURRENCY = 16;
 
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
+
+/** Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls. */
 export function createRateLimiter({
   concurrency,
   maxRequestsPerSecond,
@@ -26,7 +15,7 @@ export function createRateLimiter({
   /** May be a fraction: 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
   clock: Clock;
-}): RateLimiter {
+}) {
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let running = 0;
@@ -61,7 +50,8 @@ export function createRateLimiter({
   }
 
   return {
-    enter(signal) {
+    /** Waits until a request may start. Returns a function that frees its slot. Rejects with the signal's reason. */
+    enter(signal: AbortSignal): Promise<() => void> {
       return new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         const giveUp = () => {
@@ -78,28 +68,16 @@ export function createRateLimiter({
         admit();
       });
     },
-    recordReply(status, retryAfterMs) {
+    /** Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. Until the next 429, the rate recovers. */
+    recordReply(status: number, retryAfterMs?: number): void {
       if (status === 429) pace.slowDown(retryAfterMs);
       else pace.recordAccepted();
     },
-    get isSlowed() {
+    /** Whether requests start less often than configured because the service replied with 429. */
+    get isSlowed(): boolean {
       return pace.isSlowed;
     },
   };
-}
-
-/** Decides when the next request of a client may start. */
-interface Pace {
-  /** Milliseconds until the next request may start. */
-  waitMs(): number;
-  /** Records that a request starts now. */
-  recordStart(): void;
-  /** Records a reply other than 429. */
-  recordAccepted(): void;
-  /** Reduces the rate after a 429. */
-  slowDown(retryAfterMs?: number): void;
-  /** Whether the rate is lower than configured. */
-  readonly isSlowed: boolean;
 }
 
 /** All 429s within this time reduce the rate once, because they belong to the same burst. */
@@ -117,7 +95,8 @@ const UNLIMITED_RATE = 1_000;
 /** Longest pause of all requests after one Retry-After. A longer value may apply only to the request that received it. */
 const MAX_HOLD_MS = 30_000;
 
-function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
+/** Decides when the next request of a client may start. */
+function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
   const maxRate = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
   const accepted = countPerSecond(clock);
   let rate = maxRate;
@@ -135,11 +114,13 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pac
   }
 
   return {
+    /** Returns the milliseconds until the next request may start. */
     waitMs() {
       const waitMs = Math.max(0, nextStart - clock.now());
       isAwaited ||= waitMs > 0;
       return waitMs;
     },
+    /** Records that a request starts now. */
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
@@ -148,7 +129,9 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pac
       nextStart = from + spacingMs;
       isAwaited = false;
     },
+    /** Records a reply other than 429. */
     recordAccepted: () => accepted.add(),
+    /** Reduces the rate after a 429. */
     slowDown(retryAfterMs = 0) {
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
@@ -169,7 +152,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pac
 }
 
 /** Estimates the number of events in the last second from the counts of the current and the previous second. */
-function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
+function countPerSecond(clock: Clock) {
   let secondStart = clock.now();
   let previous = 0;
   let current = 0;
@@ -192,27 +175,24 @@ function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
   };
 }
 
-/** Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. */
-interface RetryBudget {
-  /** Reserves one retry. Returns the milliseconds until it may start. */
-  reserve(): number;
-}
-
 /** Number of retries that may start without a delay. */
 const RETRY_BURST = 100;
 /** Further retries per second. */
 const RETRIES_PER_SECOND = 10;
 
-/** Creates a token bucket that lends tokens: if it is empty, a retry is delayed but never rejected. */
-export function createRetryBudget(clock: Clock): RetryBudget {
+/**
+ * Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. This is a token bucket that
+ * lends tokens: if it is empty, a retry is delayed but never rejected.
+ *
+ * @returns a function that reserves one retry, and returns the milliseconds until it may start
+ */
+export function createRetryBudget(clock: Clock): () => number {
   let tokens = RETRY_BURST;
   let countedAt = clock.now();
-  return {
-    reserve() {
-      const now = clock.now();
-      tokens = Math.min(RETRY_BURST, tokens + ((now - countedAt) / 1_000) * RETRIES_PER_SECOND) - 1;
-      countedAt = now;
-      return tokens >= 0 ? 0 : (-tokens / RETRIES_PER_SECOND) * 1_000;
-    },
+  return () => {
+    const now = clock.now();
+    tokens = Math.min(RETRY_BURST, tokens + ((now - countedAt) / 1_000) * RETRIES_PER_SECOND) - 1;
+    countedAt = now;
+    return tokens >= 0 ? 0 : (-tokens / RETRIES_PER_SECOND) * 1_000;
   };
 }

@@ -72,8 +72,8 @@ export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiRep
 /** Creates the function that sends every request: URL, rate limit, token, exchange, classification, retry, error. */
 export function createSend(parts: RequestParts): Send {
   const { auth, clock, endpoint, limits, random, retry } = parts;
-  const budget = createRetryBudget(clock);
-  const traces = createTraceIds();
+  const reserveRetry = createRetryBudget(clock);
+  const identifies = createTraceIds();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
@@ -100,7 +100,7 @@ export function createSend(parts: RequestParts): Send {
         const failure = attemptError(attempt, history, auth);
         if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
         const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
-        const waitMs = Math.max(pause, budget.reserve());
+        const waitMs = Math.max(pause, reserveRetry());
         if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
         history.last = failure;
         progress?.pausing({ for: "retry", after: failure, at: clock.now() + waitMs });
@@ -172,7 +172,7 @@ export function createSend(parts: RequestParts): Send {
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
-    const isIdentified = traces.identifies(problem?.traceId, identity);
+    const isIdentified = identifies(problem?.traceId, identity);
     if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
     return JSON.stringify([status, body]);
   }

@@ -103,37 +103,30 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
   return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
 }
 
-/** Decides whether a trace id identifies the replies to one request. Some services send the same id with every reply. */
-interface TraceIds {
-  /**
-   * Records that a reply carries a trace id.
-   *
-   * @param request the idempotency key of a creation, or a unique symbol for any other request
-   * @returns whether the id identifies the reply. Empty and constant ids, ids derived from the key, and ids that another request also
-   * received don't.
-   */
-  identifies(traceId: string | undefined, request: string | symbol): boolean;
-}
-
 /** Enough for an outage in which many requests fail at once. */
 const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
 
-export function createTraceIds(): TraceIds {
+/**
+ * Decides whether trace ids identify the replies to one request. Some services send the same id with every reply.
+ *
+ * @returns a function that records a reply's trace id and its request: the idempotency key of a creation, or a unique symbol for any other
+ * request. It returns whether the id identifies the reply. Empty and constant ids, ids derived from the key, and ids that another request
+ * also received don't.
+ */
+export function createTraceIds(): (traceId: string | undefined, request: string | symbol) => boolean {
   const requests = new Map<string, string | symbol>();
-  return {
-    identifies(traceId = "", request) {
-      const known = requests.get(traceId) ?? request;
-      const owner = known === request ? request : SHARED;
-      requests.delete(traceId);
-      requests.set(traceId, owner);
-      for (const oldest of requests.keys()) {
-        if (requests.size <= MAX_REMEMBERED_IDS) break;
-        requests.delete(oldest);
-      }
-      // Ids such as "", "none" and "0000-0000" are placeholders.
-      return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
-    },
+  return (traceId = "", request) => {
+    const known = requests.get(traceId) ?? request;
+    const owner = known === request ? request : SHARED;
+    requests.delete(traceId);
+    requests.set(traceId, owner);
+    for (const oldest of requests.keys()) {
+      if (requests.size <= MAX_REMEMBERED_IDS) break;
+      requests.delete(oldest);
+    }
+    // Ids such as "", "none" and "0000-0000" are placeholders.
+    return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
   };
 }
 
