@@ -1,3 +1,4 @@
+import { codeOf } from "../diagnostics/error";
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
@@ -131,10 +132,6 @@ function transportFailure(
     hint: neverSent ? hintFor(code ?? "") : undefined,
     cause,
   };
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 /** Returns the message of an error. An aggregate error without one has an error for each address of a host. */

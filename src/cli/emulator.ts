@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { isLoopback } from "../api/endpoint";
+import { codeOf } from "../diagnostics/error";
 import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
 import type { EmulatorOptions } from "./commands";
 import { quoteForShell } from "./pulumi";
@@ -58,7 +59,7 @@ function jsonLine({ at, method, path, query, status, fault }: LoggedRequest): st
 }
 
 function startFailure(error: unknown, { host, port }: EmulatorOptions): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "EADDRINUSE") {
     return `emulator failed: port ${port} on ${host} is in use\n  hint: Stop the program that uses the port, or choose another port with --port. 0 selects a free port.`;
   }

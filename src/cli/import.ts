@@ -2,7 +2,7 @@ import { accessSync, existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ApiObject } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, codeOf, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { referencedId } from "../model/changes";
 import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
@@ -179,7 +179,7 @@ async function writeText(file: string, text: string, { force }: ImportOptions): 
   try {
     await writeFile(file, text, { flag: force ? "w" : "wx" });
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw fileExists(file);
+    if (codeOf(cause) === "EEXIST") throw fileExists(file);
     throw notWritable(file, cause);
   }
 }

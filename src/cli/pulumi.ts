@@ -5,7 +5,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
 /** The stack and folder of a command. */
@@ -64,7 +64,7 @@ export async function pulumiOutput(
     if (child.exitCode === 0) return output;
     throw failed(name, errors, child.exitCode ?? child.signalCode);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "ENOENT") {
       throw new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
         hint: "Install the Pulumi CLI, or add its folder to the PATH.",

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import { parseToken, readTokenFile } from "../api/auth";
 import type { TokenSource } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
@@ -217,8 +217,7 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");
   } catch (error) {
-    const isGone = error instanceof Error && "code" in error && error.code === "ESRCH";
-    if (!isGone) throw error;
+    if (codeOf(error) !== "ESRCH") throw error;
   }
 }
 

@@ -10,30 +10,6 @@ export interface OperationSummary {
   readonly progress?: number | undefined;
 }
 
-/** Optional details of an error. See {@link CloudInfraError} for those without a comment. */
-export interface ErrorDetails {
-  cause?: unknown;
-  problem?: Problem | undefined;
-  status?: number | undefined;
-  method?: string | undefined;
-  path?: string | undefined;
-  /** @default the trace id of the problem document */
-  traceId?: string | undefined;
-  attempts?: number | undefined;
-  /** @default derived from the code, see hints.ts */
-  hint?: string | undefined;
-  /** Lines to show below the headline, such as a table. */
-  lines?: readonly string[] | undefined;
-  /** Whether the outcome of an attempt is unknown, so that the service may have carried out the request. */
-  sent?: boolean | undefined;
-  /** Whether the service stored this failure for the idempotency key (§4.7), so that only a new key can change the result. */
-  replayed?: boolean | undefined;
-  operation?: OperationSummary | undefined;
-  /** Id of the object that the failed request or operation left behind. */
-  resultId?: string | undefined;
-  retryAfterMs?: number | undefined;
-}
-
 /**
  * The error type of this package. Use {@link isCloudInfraError} to recognize it, and `code` to distinguish failures.
  *
@@ -70,13 +46,13 @@ export class CloudInfraError extends Error {
   readonly operation: OperationSummary | undefined;
   /** The wait that the service requested before the next attempt, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** @internal */
+  /** @internal Lines to show below the headline, such as a table. */
   readonly lines: readonly string[] | undefined;
-  /** @internal */
+  /** @internal Whether the outcome of an attempt is unknown, so that the service may have carried out the request. */
   readonly sent: boolean;
-  /** @internal */
+  /** @internal Whether the service stored this failure for the idempotency key (§4.7), so that only a new key can change the result. */
   readonly replayed: boolean;
-  /** @internal */
+  /** @internal Id of the object that the failed request or operation left behind. */
   readonly resultId: string | undefined;
 
   /** @internal */
@@ -100,6 +76,13 @@ export class CloudInfraError extends Error {
     this.retryAfterMs = details.retryAfterMs;
   }
 }
+
+/** Optional details of an error. Without a hint, messages show the one that hints.ts has for the code. */
+export type ErrorDetails = {
+  [Name in Exclude<keyof CloudInfraError, "name" | "message" | "stack" | "code" | "summary">]?:
+    | CloudInfraError[Name]
+    | undefined;
+};
 
 /** Whether a value is an error of this package, or of another installed copy of it. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
@@ -158,4 +141,9 @@ export type ErrorCode = keyof typeof MEANINGS;
 
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
+}
+
+/** Returns the code of a system error, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

@@ -2,6 +2,9 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import fs, { type FileHandle } from "node:fs/promises";
 import path from "node:path";
+import { codeOf } from "../diagnostics/error";
+
+export { codeOf };
 
 /** The file system calls of the journal. */
 export type Disk = Pick<
@@ -18,9 +21,6 @@ export const TEMPORARY_SUFFIX = ".tmp";
 const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
 
 const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
-
-export const codeOf = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
 
 /** Resolves to the result of some work, or to `undefined` if the file or folder doesn't exist. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
