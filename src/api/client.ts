@@ -2,7 +2,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../polling/clock";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
-import { createCollections, type Instances, type Projects } from "./collections";
+import { type Collections, createCollections } from "./collections";
 import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObject } from "./objects";
@@ -46,9 +46,9 @@ export interface Client {
   readonly endpoint: string;
   /** The most recent tokens. Messages must not contain them, but replies may. */
   readonly tokens: readonly string[];
-  readonly projects: Projects;
-  readonly instances: Instances;
-  readonly operations: Operations;
+  readonly projects: Collections["projects"];
+  readonly instances: Collections["instances"];
+  readonly operations: Pick<Operations, "get" | "poll">;
   /** Returns the id of the object that an operation is about, or undefined if the operation doesn't include it. */
   resultId(operation: Operation): string | undefined;
   /**

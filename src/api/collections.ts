@@ -3,48 +3,11 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
 import { pathOf } from "./endpoint";
 import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
-import { type Accepted, type OperationReader, parseAccepted } from "./operations";
+import { type Accepted, type Operations, parseAccepted } from "./operations";
 import type { ApiReply, CallOptions, Send } from "./request";
 
 /** The largest page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
-
-interface Collection {
-  /**
-   * Sends a POST.
-   *
-   * @param body JSON, sent unchanged in every attempt
-   * @param key the idempotency key, a UUID v4 (§4.7)
-   */
-  create(body: string, key: string, options: CallOptions): Promise<Exclude<Accepted, { kind: "none" }>>;
-  /** Reads one object. The API doesn't show this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405 and 501. */
-  get(id: string, options: CallOptions): Promise<ApiObject>;
-  /** Deletes an object. The API doesn't show this request (§4.8). Throws like `get`. */
-  delete(id: string, options: CallOptions): Promise<Accepted>;
-}
-
-/** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
-export interface Projects extends Collection {
-  /** Reads all projects. */
-  list(options: CallOptions): Promise<ApiObject[]>;
-  /** Reads all projects page by page. */
-  pages(options: CallOptions): AsyncIterable<Page>;
-}
-
-/** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
-export interface Instances extends Collection {
-  /** Reads all instances that match the filter. */
-  list(filter: InstanceFilter, options: CallOptions): Promise<ApiObject[]>;
-  /** Reads the same instances as `list`, page by page. */
-  pages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page>;
-  /**
-   * Sends a PUT with If-Match (§4.5).
-   *
-   * @param revision opaque tag without quotes
-   * @throws CloudInfraError `revision_conflict` after 412
-   */
-  update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted>;
-}
 
 /** The service combines the filters with "and" (§4.4). */
 interface InstanceFilter {
@@ -62,14 +25,22 @@ export interface Page {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
+export type Collections = ReturnType<typeof createCollections>;
+
 /** Creates both collections of a client. */
-export function createCollections(
-  send: Send,
-  operations: OperationReader,
-  revisionField: string | undefined,
-): { projects: Projects; instances: Instances } {
-  const collection = (name: "projects" | "instances"): Collection => ({
-    async create(body, key, options) {
+export function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
+  const collection = (name: "projects" | "instances") => ({
+    /**
+     * Sends a POST.
+     *
+     * @param body JSON, sent unchanged in every attempt
+     * @param key the idempotency key, a UUID v4 (§4.7)
+     */
+    async create(
+      body: string,
+      key: string,
+      options: CallOptions,
+    ): Promise<Exclude<Accepted, { kind: "none" }>> {
       const request = { method: "POST", path: pathOf(name), body, idempotencyKey: key } as const;
       const reply = await send({ ...request, needsBody: true, collection: true }, options);
       const accepted = parseAccepted(reply, operations, revisionField);
@@ -79,11 +50,15 @@ export function createCollections(
         "the service accepted the request but returned neither an operation nor an object",
       );
     },
-    async get(id, options) {
+    /**
+     * Reads one object. The API doesn't show this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405 and 501.
+     */
+    async get(id: string, options: CallOptions): Promise<ApiObject> {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
-    async delete(id, options) {
+    /** Deletes an object. The API doesn't show this request (§4.8). Throws like `get`. */
+    async delete(id: string, options: CallOptions): Promise<Accepted> {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
       return parseAccepted(reply, operations, revisionField, id);
     },
@@ -94,14 +69,12 @@ export function createCollections(
     return followPages((cursor) => send({ ...request, query: { ...query, cursor } }, options), revisionField);
   }
 
-  const projectPages = (options: CallOptions) => pagesOf("projects", { limit: PAGE_LIMIT }, options);
+  const projectPages = (options: CallOptions): AsyncIterable<Page> =>
+    pagesOf("projects", { limit: PAGE_LIMIT }, options);
 
   // §8 defines the limit of 200 only for projects. If the service rejects it for instances, later lists omit it.
   let instanceLimit: string | undefined = PAGE_LIMIT;
-  async function* instancePages(
-    filter: InstanceFilter,
-    options: CallOptions,
-  ): AsyncGenerator<Page, void, undefined> {
+  async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
     const query = queryOf(filter);
     const limit = instanceLimit;
     let pages = pagesOf("instances", { ...query, limit }, options);
@@ -119,16 +92,28 @@ export function createCollections(
   }
 
   return {
+    /** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
     projects: {
       ...collection("projects"),
+      /** Reads all projects page by page. */
       pages: projectPages,
-      list: (options) => collect(projectPages(options)),
+      /** Reads all projects. */
+      list: (options: CallOptions) => collect(projectPages(options)),
     },
+    /** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
     instances: {
       ...collection("instances"),
+      /** Reads all instances that match the filter, page by page. */
       pages: instancePages,
-      list: (filter, options) => collect(instancePages(filter, options)),
-      async update(id, body, revision, options) {
+      /** Reads all instances that match the filter. */
+      list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
+      /**
+       * Sends a PUT with If-Match (§4.5).
+       *
+       * @param revision opaque tag without quotes
+       * @throws CloudInfraError `revision_conflict` after 412
+       */
+      async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
         const path = pathOf("instances", id);
         const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
         return parseAccepted(reply, operations, revisionField, id);

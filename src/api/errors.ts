@@ -32,9 +32,8 @@ export interface RequestHistory {
 export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
   const { method, path, attempts } = history;
   const details: ErrorDetails = { method, path, attempts, sent: hasUnknownOutcome(history) };
-  if (attempt.kind === "timeout") {
+  if (attempt.kind === "timeout")
     return new CloudInfraError("unreachable", "the service sent no reply in time", details);
-  }
   if (attempt.kind === "failure") {
     const { description, neverSent, hint, cause } = attempt.failure;
     const what = neverSent ? "the service can't be reached" : "the reply was lost";
@@ -45,8 +44,7 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
     const hint = proxyLoginHint(history);
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  const isReplayed = isStoredFailure(history);
-  return replyError(attempt.reply, { ...details, replayed: isReplayed }, history.collection, auth);
+  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(history) }, history, auth);
 }
 
 function hasUnknownOutcome({ unknown }: RequestHistory): boolean {
@@ -67,7 +65,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 function replyError(
   reply: WireReply,
   known: ErrorDetails,
-  isCollection: boolean,
+  { collection }: RequestHistory,
   auth: Auth,
 ): CloudInfraError {
   const { status, problem } = reply;
@@ -87,12 +85,13 @@ function replyError(
     return new CloudInfraError("unauthorized", message, details);
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";
-  if (status === 404 && isCollection && problem === undefined) {
-    const message = `the endpoint has no such API (404${prefixed(": ", text)})`;
+  if (status === 404 && collection && problem === undefined) {
+    const message = `the endpoint has no such API (404${afterColon(text)})`;
     return new CloudInfraError("not_this_service", message, details);
   }
   const lines = text === "" ? undefined : [text];
-  return new CloudInfraError(codeOf(status), statusMessage(status, problem, text), { ...details, lines });
+  const code = BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
+  return new CloudInfraError(code, statusMessage(status, problem, text), { ...details, lines });
 }
 
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -108,18 +107,14 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   501: "unsupported",
 };
 
-function codeOf(status: number): ErrorCode {
-  return BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
-}
-
 function statusMessage(status: number, problem: Problem | undefined, text: string): string {
   const name = problem?.code ?? problem?.title ?? STATUS_CODES[status] ?? "unknown status";
   const detail = problem?.detail ?? problem?.errors[0]?.detail ?? text;
-  return `the service returned ${name} (${status})${prefixed(": ", detail)}`;
+  return `the service returned ${name} (${status})${afterColon(detail)}`;
 }
 
-function prefixed(separator: string, text: string): string {
-  return text === "" ? "" : separator + text;
+function afterColon(text: string): string {
+  return text === "" ? "" : `: ${text}`;
 }
 
 /** Creates the error for an unusable success. The error never quotes the body, which may contain an initial password. */
@@ -155,9 +150,8 @@ function replyExcerpt({ body }: WireReply): string {
 
 function redirectTarget(location: string | undefined): string {
   if (location === undefined) return "an unknown address";
-  if (!URL.canParse(location)) return location.split("?", 1)[0] ?? "";
-  const { origin, pathname } = new URL(location);
-  return origin + pathname;
+  const url = URL.parse(location);
+  return url === null ? (location.split("?", 1)[0] ?? "") : url.origin + url.pathname;
 }
 
 /** Creates the error for a request that timed out or was cancelled by its caller. */

@@ -6,22 +6,6 @@ import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 
-/** Reads long-running operations (§2.3, §4.6). */
-export interface Operations {
-  /** Reads an operation at its URL. Throws `not_found` after 404 or 410. */
-  poll(operation: Operation, options: CallOptions): Promise<Operation>;
-  /** Reads the operation with this id. */
-  get(id: string, options: CallOptions): Promise<Operation>;
-}
-
-/** Finds operations in the replies to other requests. */
-export interface OperationReader {
-  /** Returns the operation in the body, or undefined if the body isn't one. */
-  read(reply: ApiReply): Operation | undefined;
-  /** Returns the operation in the Location header, or undefined if there is none. */
-  promised(reply: ApiReply, resource?: string): Operation | undefined;
-}
-
 /** An ISO 8601 date, in milliseconds since 1970. Invalid dates, and zero times such as the year 1, mean "not yet". */
 const date = optional(v.pipe(v.string(), v.transform(Date.parse), v.minValue(1)));
 
@@ -60,11 +44,10 @@ const operationSchema = v.looseObject({
 
 type OperationBody = v.InferOutput<typeof operationSchema>;
 
-export function createOperations(
-  send: Send,
-  endpoint: Endpoint,
-  redact: (text: string) => string,
-): Operations & OperationReader {
+export type Operations = ReturnType<typeof createOperations>;
+
+/** Reads long-running operations (§2.3, §4.6), and finds them in the replies to other requests. */
+export function createOperations(send: Send, endpoint: Endpoint, redact: (text: string) => string) {
   async function fetchOperation(url: string, id: string, options: CallOptions): Promise<Operation> {
     const reply = await send({ method: "GET", path: url, needsBody: true }, options);
     const body = v.safeParse(operationSchema, reply.json);
@@ -103,19 +86,24 @@ export function createOperations(
   }
 
   return {
-    get: (id, options) => fetchOperation(endpoint.base + pathOf("operations", id), id, options),
-    poll({ id, url }, options) {
+    /** Reads the operation with this id. */
+    get: (id: string, options: CallOptions) =>
+      fetchOperation(endpoint.base + pathOf("operations", id), id, options),
+    /** Reads an operation at its URL. Throws `not_found` after 404 or 410. */
+    poll({ id, url }: Operation, options: CallOptions): Promise<Operation> {
       // The URL may come from a state or journal that was written for another endpoint.
       const known = readLink(url, endpoint.base, endpoint).url ?? endpoint.base + pathOf("operations", id);
       return fetchOperation(known, id, options);
     },
-    read(reply) {
+    /** Returns the operation in the body, or undefined if the body isn't one. */
+    read(reply: ApiReply): Operation | undefined {
       const body = v.safeParse(operationSchema, reply.json);
       if (!body.success) return undefined;
       const address = addressOf(reply, body.output.id);
       return address && toOperation(body.output, address.id, address.url, reply);
     },
-    promised(reply, resource) {
+    /** Returns the operation in the Location header, or undefined if there is none. */
+    promised(reply: ApiReply, resource?: string): Operation | undefined {
       const address = addressOf(reply);
       return address && { ...address, status: "pending", resource, retryAfterMs: reply.retryAfterMs };
     },
@@ -166,7 +154,7 @@ interface Deferrable {
  */
 export function parseAccepted(
   reply: ApiReply,
-  operations: OperationReader,
+  operations: Operations,
   revisionField: string | undefined,
   requested?: string,
 ): Accepted {
