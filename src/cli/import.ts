@@ -103,20 +103,6 @@ function findProvider({ providers }: Deployment, name: string): StackProvider {
   );
 }
 
-async function declareAll(
-  context: Context,
-  items: readonly ApiObject[],
-  stack: Deployment,
-  project?: string,
-): Promise<Declarations> {
-  const { objects, omitted } = await selectImportable(context, items, stack, project);
-  const taken = stack.resources
-    .filter(({ urn }) => isUrnOf(context.kind, urn))
-    .flatMap(({ urn }) => resourceName(urn) ?? []);
-  const declarations = declare(context, objects, { taken, given: { project } });
-  return { ...declarations, omitted: [...omitted, ...declarations.omitted] };
-}
-
 function report(
   { declared, omitted }: Declarations,
   files: Files,
@@ -230,24 +216,20 @@ function mayBeIn(id: string, { fields }: ApiObject): boolean {
 }
 
 /**
- * Selects the objects that can be imported, and completes them. Omits deleted objects and those that the stack manages.
+ * Declares the objects that can be imported. Omits deleted objects and those that the stack manages.
  *
  * @param project drops the objects of other projects, which only their own replies may show
  */
-async function selectImportable(
+async function declareAll(
   context: Context,
   items: readonly ApiObject[],
-  stack: Pick<Deployment, "resources">,
+  stack: Deployment,
   project?: string,
-): Promise<{ objects: ApiObject[]; omitted: Omission[] }> {
+): Promise<Declarations> {
   const selected: ApiObject[] = [];
   const omitted: Omission[] = [];
   for (const item of items) {
-    const reason = isDeleted(item)
-      ? `it was deleted: its status is ${item.fields.status}`
-      : isManaged(context, item.id, stack)
-        ? "the stack already manages it"
-        : undefined;
+    const reason = reasonToOmit(context, item, stack);
     if (reason === undefined) selected.push(item);
     else omitted.push({ kind: context.kind.name, id: item.id, reason });
   }
@@ -256,18 +238,25 @@ async function selectImportable(
     const some = selected.slice(at, at + CONCURRENT_GETS);
     objects.push(...(await Promise.all(some.map((item) => complete(context, item)))));
   }
-  return { objects: objects.filter((one) => project === undefined || mayBeIn(project, one)), omitted };
+  const ofProject = objects.filter((one) => project === undefined || mayBeIn(project, one));
+  const taken = stack.resources
+    .filter(({ urn }) => isUrnOf(context.kind, urn))
+    .flatMap(({ urn }) => resourceName(urn) ?? []);
+  const declarations = declare(context, ofProject, { taken, given: { project } });
+  return { ...declarations, omitted: [...omitted, ...declarations.omitted] };
 }
 
-/** A `get` doesn't manage an object. The same id at another endpoint is another object. */
-function isManaged(context: Context, id: string, { resources }: Pick<Deployment, "resources">): boolean {
-  return resources.some(
-    (one) =>
-      one.id === id &&
-      !one.external &&
-      isUrnOf(context.kind, one.urn) &&
-      otherRecordedEndpoint(context, { endpoint: one.endpoint }) === undefined,
+function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployment): string | undefined {
+  if (isDeleted(item)) return `it was deleted: its status is ${item.fields.status}`;
+  // A `get` doesn't manage an object. The same id at another endpoint is another object.
+  const isManaged = resources.some(
+    ({ id, external, urn, endpoint }) =>
+      id === item.id &&
+      !external &&
+      isUrnOf(context.kind, urn) &&
+      otherRecordedEndpoint(context, { endpoint }) === undefined,
   );
+  return isManaged ? "the stack already manages it" : undefined;
 }
 
 /** Small, because the first replies show whether the service supports GET. */

@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { CloudInfraError, codeOf } from "../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
 /** The stack and folder of a command. */
@@ -42,49 +40,20 @@ const TIMEOUT_MS = 5 * 60_000;
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
  * hold secrets
  */
-export async function pulumiOutput(
+export function pulumiOutput(
   cwd: string,
   command: readonly string[],
-  more: readonly string[] = [],
+  more: readonly string[],
 ): Promise<string> {
-  const child = spawn("pulumi", [...command, "--non-interactive", "--color", "never", ...more], {
-    cwd,
-    stdio: ["ignore", "pipe", "pipe"],
-    // If `pulumi` doesn't exist, the timer of the option `timeout` would keep this process alive.
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    killSignal: "SIGKILL",
-  });
-  const name = `\`pulumi ${command.join(" ")}\``;
-  try {
-    const [output, errors] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, "close"), // rejects if the child emits an error
-    ]);
-    if (child.exitCode === 0) return output;
-    throw failed(name, errors, child.exitCode ?? child.signalCode);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOENT") {
-      throw new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
-        hint: "Install the Pulumi CLI, or add its folder to the PATH.",
-      });
-    }
-    if (code === "ABORT_ERR") {
-      throw new CloudInfraError("timeout", `${name} timed out after ${TIMEOUT_MS / 60_000} min`, {
-        hint: "Check the connection to the backend of your stack, then run the command again.",
-      });
-    }
-    if (error instanceof CloudInfraError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CloudInfraError("config_invalid", `${name} can't be run: ${why}`, {
-      hint: "Check the `pulumi` on your PATH.",
+  const args = [...command, "--non-interactive", "--color", "never", ...more];
+  const limits = { timeout: TIMEOUT_MS, killSignal: "SIGKILL", maxBuffer: Number.POSITIVE_INFINITY } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile("pulumi", args, { cwd, ...limits }, (error, output, errors) => {
+      if (error === null) resolve(output);
+      else reject(failureOf(`\`pulumi ${command.join(" ")}\``, error, errors));
     });
-  } finally {
-    // The plugins of a killed CLI can keep the pipes open, which would keep this process alive.
-    child.stdout.destroy();
-    child.stderr.destroy();
-  }
+    child.stdin?.end();
+  });
 }
 
 /** Hints for Pulumi's error messages. The first match applies. */
@@ -100,11 +69,24 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to the backend of your stack with `pulumi login`."],
 ];
 
-function failed(name: string, errors: string, end: number | NodeJS.Signals | null): CloudInfraError {
+function failureOf(name: string, error: ExecFileException, errors: string): CloudInfraError {
+  const { code, signal, killed } = error;
+  if (code === "ENOENT")
+    return new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
+      hint: "Install the Pulumi CLI, or add its folder to the PATH.",
+    });
+  if (killed)
+    return new CloudInfraError("timeout", `${name} timed out after ${TIMEOUT_MS / 60_000} min`, {
+      hint: "Check the connection to the backend of your stack, then run the command again.",
+    });
+  if (typeof code === "string")
+    return new CloudInfraError("config_invalid", `${name} can't be run: ${error.message}`, {
+      hint: "Check the `pulumi` on your PATH.",
+    });
   const message = stripVTControlCharacters(errors)
     .trim()
     .replace(/^error: /, "");
-  const ending = typeof end === "number" ? `it exited with code ${end}` : `it was killed by ${end}`;
+  const ending = signal ? `it was killed by ${signal}` : `it exited with code ${code}`;
   return new CloudInfraError("config_invalid", `${name} failed: ${message || ending}`, {
     hint: HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? `Run ${name} to see why.`,
   });

@@ -18,26 +18,14 @@ export interface JournalSettings {
   readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
 }
 
-/** The journals of a stack on this machine. There is one for each endpoint. */
-export interface StackJournals {
-  /** The journals for the endpoints of all providers. */
-  readonly all: readonly Journal[];
-  /**
-   * Returns the journal for the provider of a creation.
-   *
-   * @throws CloudInfraError `config_missing` if no setting contains the address of the service
-   */
-  journalOf(creation: Pick<InterruptedCreation, "provider">): Journal;
-  /** The journals with the entries of the stack's own backend, and with the entries that `recover --file` has written. */
-  readonly ofBothBackends: readonly Journal[];
-}
+export type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
 
 /**
- * Opens the journals that the next `up` reads.
+ * Opens the journals that the next `up` reads on this machine. There is one for each endpoint.
  *
  * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
-export function stackJournals(deployment: Deployment, settings: JournalSettings): StackJournals {
+export function stackJournals(deployment: Deployment, settings: JournalSettings) {
   const { folder, projectFolder, options } = settings;
   const { providers } = deployment;
   const organization = organizationOf(deployment, options);
@@ -63,14 +51,21 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
   const named =
     options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
   return {
+    /** The journals for the endpoints of all providers. */
     all: [...byEndpoint.values()],
-    journalOf: ({ provider = "" }) => {
+    /**
+     * Returns the journal for the provider of a creation.
+     *
+     * @throws CloudInfraError `config_missing` if no setting contains the address of the service
+     */
+    journalOf({ provider = "" }: Pick<InterruptedCreation, "provider">): Journal {
       const journal = byReference.get(provider) ?? ofDefault;
       if (journal !== undefined) return journal;
       throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
         hint: "Give the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
       });
     },
+    /** The journals with the entries of the stack's own backend, and with the entries that `recover --file` has written. */
     ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
   };
 }
@@ -214,26 +209,18 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
   });
 }
 
-/** What {@link forgetCreation} has removed, or would remove in a dry run. */
-export interface Forgotten {
-  /** The number of journal entries. */
-  readonly entries: number;
-  /** The number of unfinished creations that the state records. On this machine, they are no longer resumed. */
-  readonly abandoned: number;
-}
-
 /**
- * Removes the journal entries of a resource, and gives up its unfinished creations that the state records.
- * Without the option `--endpoint`, it removes the entries at all endpoints.
+ * Removes the journal entries of a resource, and gives up its unfinished creations that the state records, which this machine then no
+ * longer resumes. Without the option `--endpoint`, it removes the entries at all endpoints. In a dry run, it only counts them.
  *
- * @returns undefined if the journal can't be changed, after a warning
+ * @returns the numbers of entries and of creations that it gave up; undefined if the journal can't be changed, after a warning
  */
 export async function forgetCreation(
   { ofBothBackends }: Pick<StackJournals, "ofBothBackends">,
   deployment: Deployment,
   urn: string,
   { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
-): Promise<Forgotten | undefined> {
+): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
   const entriesIn = async (journal: Journal): Promise<Entry[]> => {
     const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
     return entries.filter((entry) => entry.urn === urn);

@@ -11,21 +11,7 @@ import {
 } from "./settings";
 
 /** The parsed settings of the process. */
-export interface Settings {
-  /** Name of the explicit provider. Undefined for the default provider. */
-  readonly provider: string | undefined;
-  readonly endpoint: string;
-  readonly token: TokenSetting;
-  readonly operationTimeoutMs: number;
-  readonly allowHttp: boolean;
-  readonly concurrency: number;
-  readonly maxRequestsPerSecond: number | undefined;
-  readonly revisionField: string | undefined;
-  readonly ipAddressField: string | undefined;
-  readonly formerEndpoints: readonly string[];
-  readonly journalDir: string | undefined;
-  readonly caFile: string | undefined;
-}
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export type TokenSetting = PlainTokenSetting | OidcSetting;
 
@@ -74,10 +60,7 @@ type Lookup = (name: SettingName) => Found | undefined;
  * @param given the stack's configuration, or the arguments of an explicit provider
  * @throws CloudInfraError `config_missing` or `config_invalid`, which names the setting but never contains its value
  */
-export function readSettings(
-  given: (key: string) => string | undefined,
-  environment: NodeJS.ProcessEnv,
-): Settings {
+export function readSettings(given: (key: string) => string | undefined, environment: NodeJS.ProcessEnv) {
   const configured = applicableSettings(given, environment);
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: Lookup = (name) => {
@@ -104,6 +87,7 @@ export function readSettings(
     tokenSetting(inConfiguration, lookForExchange, provider) ??
     (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, look, provider));
   return {
+    /** Name of the explicit provider. Undefined for the default provider. */
     provider,
     endpoint: read("endpoint", look) ?? missing("endpoint", "the service's address", provider),
     token: token ?? missing("token", "a token", provider),
