@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import { mapStrings, withoutMarkup } from "../diagnostics/redact";
+import { mapStrings, truncated, withoutMarkup } from "../diagnostics/redact";
 
 /** A JSON object of any form. */
 export interface JsonObject {
@@ -95,7 +95,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
     return { kind: "json", value: parseJson(limitNesting(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
-    const start = what === "broken JSON" ? "" : excerpt(clean(truncated(trimmed)));
+    const start = what === "broken JSON" ? "" : excerpt(clean(truncated(trimmed, MAX_SHOWN_CHARACTERS)));
     return { kind: "unreadable", what, excerpt: start, length: text.length };
   }
 }
@@ -116,17 +116,12 @@ function parseJson(text: string): unknown {
 
 /** Removes secrets from a JSON value and truncates long strings. */
 export function redactJson(value: unknown, clean: (text: string) => string): unknown {
-  return mapStrings(value, (text) => clean(truncated(text)));
-}
-
-function truncated(text: string): string {
-  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+  return mapStrings(value, (text) => clean(truncated(text, MAX_SHOWN_CHARACTERS)));
 }
 
 /** Returns the start of a text without its markup. */
 export function excerpt(text: string): string {
-  const plain = withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS));
-  return plain.length > MAX_EXCERPT_CHARACTERS ? `${plain.slice(0, MAX_EXCERPT_CHARACTERS)}…` : plain;
+  return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
 /** Maximum nesting of a reply: more than this API needs, and few enough for recursive functions. */

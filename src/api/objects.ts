@@ -68,12 +68,7 @@ export function toObject(
   etag: string | undefined,
   revisionField: string | undefined,
 ): ApiObject {
-  return {
-    id: fields.id,
-    fields,
-    revision: revisionOf(fields, etag, revisionField),
-    ...(hasRevisionOnlyInHeader(fields, etag, revisionField) && { isInHeaderOnly: true }),
-  };
+  return { id: fields.id, fields, ...revisionOf(fields, etag, revisionField) };
 }
 
 /** Creates the error for a success with invalid content. The service may have carried out the request nevertheless. */
@@ -88,31 +83,18 @@ const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revisi
  * fields.
  *
  * @param field the setting `revisionField`, which takes precedence over the header
- * @returns the opaque tag without quotes and `W/`
  */
 export function revisionOf(
   fields: JsonObject,
   etag: string | undefined,
   field: string | undefined,
-): string | undefined {
+): Pick<ApiObject, "revision" | "isInHeaderOnly"> {
   const header = etag === undefined ? undefined : opaqueTag(etag);
-  if (field !== undefined) return revisionInFields(fields, [field]) ?? header;
-  return header ?? revisionInFields(fields, USUAL_FIELDS);
-}
-
-/**
- * Whether the ETag header contains a revision and a field with a usual name has another value, so the field must mean something else.
- *
- * @param field the setting `revisionField`
- */
-export function hasRevisionOnlyInHeader(
-  fields: JsonObject,
-  etag: string | undefined,
-  field: string | undefined,
-): boolean {
-  const header = revisionOf({}, etag, undefined);
+  if (field !== undefined) return { revision: revisionInFields(fields, [field]) ?? header };
   const inFields = revisionInFields(fields, USUAL_FIELDS);
-  return field === undefined && header !== undefined && inFields !== undefined && header !== inFields;
+  // A field with another value than the header must mean something else.
+  const isInHeaderOnly = header !== undefined && inFields !== undefined && header !== inFields;
+  return { revision: header ?? inFields, ...(isInHeaderOnly && { isInHeaderOnly }) };
 }
 
 function revisionInFields(fields: JsonObject, names: readonly string[]): string | undefined {

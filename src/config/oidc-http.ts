@@ -4,7 +4,7 @@ import { isLoopback } from "../api/endpoint";
 import { isTransient, retryAfterMs } from "../api/retry";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
-import { redact } from "../diagnostics/redact";
+import { redact, truncated } from "../diagnostics/redact";
 
 export interface TokenRequest {
   /** The subject of error messages, such as "the token exchange". */
@@ -122,8 +122,7 @@ function reasonIn(text: string): string {
   const parsed = v.safeParse(rejection, text);
   if (!parsed.success) return "no reason given";
   const { error, error_description: description } = parsed.output;
-  const reason = description ? `${error}: ${description}` : error;
-  return reason.length > MAX_REASON_CHARACTERS ? `${reason.slice(0, MAX_REASON_CHARACTERS)}…` : reason;
+  return truncated(description ? `${error}: ${description}` : error, MAX_REASON_CHARACTERS);
 }
 
 function hintOn(reason: string): string {

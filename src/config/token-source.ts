@@ -34,12 +34,6 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   return parseToken(text, name);
 }
 
-interface HeldToken {
-  readonly token: string;
-  readonly renewAtMs: number;
-  readonly expiresAtMs: number;
-}
-
 /** A token is renewed this long before it expires, in milliseconds, or a fifth of its lifetime if that is less. */
 const MARGIN_MS = 60_000;
 /** Pause between attempts to renew a token that is still valid. */
@@ -50,7 +44,7 @@ const PAUSE_MS = 10_000;
  * the token is valid, a failed renewal is not an error.
  */
 class RenewableToken implements TokenSource {
-  private held: HeldToken | undefined;
+  private held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
   private fetching: Promise<string> | undefined;
 
   constructor(

@@ -3,7 +3,7 @@ import { inspect, stripVTControlCharacters } from "node:util";
 import { type CloudInfraError, type ErrorCode, isCloudInfraError } from "./error";
 import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
-import { redact } from "./redact";
+import { redact, truncated } from "./redact";
 
 /** The context of an error, for its message. */
 export interface ErrorContext {
@@ -46,7 +46,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   // Redacts before and after control characters are removed: a secret may contain some, and the service may insert others.
   // Truncates last, because a truncated secret would not be recognized.
   const clean = (text: string | undefined) =>
-    truncated(redact(oneLine(redact(text ?? "", secrets)), secrets));
+    truncated(redact(oneLine(redact(text ?? "", secrets)), secrets), MAX_LINE_CHARACTERS);
   const named = (text: string) => withArgumentsOf(context.provider, clean(text));
   const isAboutSettings = error.code === "config_invalid" || error.code === "config_missing"; // others may quote the service
   return [
@@ -155,10 +155,6 @@ function oneLine(text: string): string {
   return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
     /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
   );
-}
-
-function truncated(text: string): string {
-  return text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS)}…` : text;
 }
 
 /** Longest line. Pulumi indents each line by four spaces, and a terminal often has 80 columns. */

@@ -94,13 +94,7 @@ export function parseProblem(body: unknown): Problem | undefined {
 }
 
 /** Reads a document inside `error` or `detail`. A string that is only the status text adds nothing to the status. */
-function wrappedProblem({
-  error,
-  detail,
-}: {
-  readonly error?: unknown;
-  readonly detail?: unknown;
-}): Problem | undefined {
+function wrappedProblem({ error, detail }: Readonly<Record<string, unknown>>): Problem | undefined {
   if (typeof error === "string" && error !== "" && !REASON_PHRASES.has(error))
     return { detail: error, errors: [], extensions: {} };
   const inner = v.safeParse(record, error ?? detail);

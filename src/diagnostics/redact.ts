@@ -166,6 +166,11 @@ function lowerCase(text: string): string {
   });
 }
 
+/** Truncates a long text, which then ends with an ellipsis. */
+export function truncated(text: string, maxCharacters: number): string {
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
+}
+
 /** Removes markup and collapses whitespace. */
 export function withoutMarkup(text: string): string {
   return text

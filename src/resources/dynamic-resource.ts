@@ -51,29 +51,23 @@ export function beginConstruction(
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
-    /** Returns the options after all transformations. */
-    finalOptions() {
-      if (final !== undefined) return final;
-      throw new Error(
-        "cloudinfra: this version of @pulumi/pulumi is not supported, because it has not run the transformations",
-      );
-    },
     /** Returns the constructor's error with the stack trace of the program's own call. */
     failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
       traces?.failed(error, type) ?? error,
-    /** Must be called when the constructor has ended, with or without an error. */
+    /** Must be called when the SDK's constructor has ended, with or without an error. */
     end: () => traces?.end(),
+    /** Records the resource once the engine has registered it, and removes its journal entry once the engine has saved it. */
+    watch(constructed: pulumi.CustomResource): void {
+      if (pulumi.runtime.isDryRun()) return;
+      if (final === undefined)
+        throw new Error(
+          "cloudinfra: this version of @pulumi/pulumi is not supported, because it has not run the transformations",
+        );
+      if (!isManaged(final)) return;
+      void recordRegistration(constructed);
+      confirmOnceSaved(constructed);
+    },
   };
-}
-
-/** Records the resource once the engine has registered it, and removes its journal entry once the engine has saved it. */
-export function afterConstruction(
-  resource: pulumi.CustomResource,
-  construction: ReturnType<typeof beginConstruction>,
-): void {
-  if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
-  void recordRegistration(resource);
-  confirmOnceSaved(resource);
 }
 
 /** Returns the properties and options with which the SDK registers the resource. */

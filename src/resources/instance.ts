@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { typeTokens } from "../package";
-import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
+import { beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
 /** Mode of a public address, or an IP address. `"auto"` is the only mode that the API specifies. */
 export type PublicIp = "auto" | (string & Record<never, never>);
@@ -119,7 +119,7 @@ export class Instance extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, construction);
+    construction.watch(this);
   }
 
   /**

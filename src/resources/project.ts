@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { typeTokens } from "../package";
-import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
+import { beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
 /** Arguments of a {@link Project}. */
 export interface ProjectArgs {
@@ -65,7 +65,7 @@ export class Project extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, construction);
+    construction.watch(this);
   }
 
   /**
