@@ -5,42 +5,15 @@ import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
-import type { Pending } from "../model/pending";
-import {
-  type Declared,
-  type Desired,
-  type Properties,
-  parseDeclared,
-  parseDesired,
-  parseRecorded,
-} from "../model/state";
+import { type Declared, type Properties, parseDeclared, parseDesired, parseRecorded } from "../model/state";
 import { typeTokens } from "../package";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The part of a stack's export that the commands use, with secrets in plaintext. */
-export interface Deployment {
-  readonly resources: readonly Resource[];
-  /** The interrupted creations of projects and instances, the latest first. */
-  readonly pendingCreations: readonly PendingCreation[];
-  /** The default provider of this package and the explicit ones. */
-  readonly providers: readonly StackProvider[];
-  /** The URNs of all resources and pending operations. */
-  readonly urns: readonly string[];
-}
+export type Deployment = Readonly<ReturnType<typeof parseExport>>;
 
 /** A resource of the state, or of a pending operation. */
-export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
-  /** Undefined for resources of other packages. */
-  readonly kind: Kind | undefined;
-  /** The hidden inputs of a project or instance. */
-  readonly inputs: Desired;
-  /** The record of an unfinished creation or update. */
-  readonly unfinished: Pending | undefined;
-  /** The keys of the creations that the resource records. The first one identifies the resource. */
-  readonly keys: readonly string[];
-  /** The endpoint at which the object was recorded. */
-  readonly endpoint: string | undefined;
-}
+export type Resource = Readonly<ReturnType<typeof typed>>;
 
 export interface PendingCreation extends Resource {
   readonly kind: Kind;
@@ -48,17 +21,7 @@ export interface PendingCreation extends Resource {
   readonly inputs: Declared;
 }
 
-export interface StackProvider {
-  readonly urn: string;
-  /** URN and id, as in the references of resources to their provider. */
-  readonly reference: string;
-  /** The name of an explicit provider. Undefined for default providers. */
-  readonly name: string | undefined;
-  /** Whether the engine created the provider, as opposed to the program. */
-  readonly isDefault: boolean;
-  /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
-  setting(key: string): string | undefined;
-}
+export type StackProvider = Readonly<ReturnType<typeof providerOf>>;
 
 const text = v.fallback(v.optional(v.string()), undefined);
 const flag = v.fallback(v.optional(v.boolean()), undefined);
@@ -105,7 +68,7 @@ const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
  *
  * @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets
  */
-export function parseExport(text: string): Deployment {
+export function parseExport(text: string) {
   const parsed = v.safeParse(exported, parseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.issues;
@@ -125,12 +88,15 @@ export function parseExport(text: string): Deployment {
   const { resources, pending_operations: pending } = parsed.output.deployment;
   return {
     resources: resources.map(typed),
-    pendingCreations: pending.flatMap(({ type, resource }) => {
+    /** The interrupted creations of projects and instances, the latest first. */
+    pendingCreations: pending.flatMap(({ type, resource }): PendingCreation[] => {
       const kind = type === "creating" ? kinds.get(resource.type) : undefined;
       if (kind === undefined) return [];
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
+    /** The default provider of this package and the explicit ones. */
     providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
+    /** The URNs of all resources and pending operations. */
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
   };
 }
@@ -149,25 +115,44 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   [typeTokens.instance, instanceKind],
 ]);
 
-function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {
+function typed({ inputs, outputs, ...resource }: ExportedResource) {
   const kind = kinds.get(resource.type);
   // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
   const { __key, __endpoint, __pending }: Properties = kind ? outputs : {};
   const { key, endpoint, pending: unfinished } = parseRecorded(plaintextOf({ __key, __endpoint, __pending }));
-  const keys = [hidden.key, key, unfinished?.key].filter((one) => one !== undefined);
-  return { ...resource, kind, inputs: hidden, unfinished, keys, endpoint };
+  return {
+    ...resource,
+    /** Undefined for resources of other packages. */
+    kind,
+    /** The hidden inputs of a project or instance. */
+    inputs: hidden,
+    /** The record of an unfinished creation or update. */
+    unfinished,
+    /** The keys of the creations that the resource records. The first one identifies the resource. */
+    keys: [hidden.key, key, unfinished?.key].filter((one) => one !== undefined),
+    /** The endpoint at which the object was recorded. */
+    endpoint,
+  };
 }
 
-function providerOf({ urn, id, inputs }: ExportedResource): StackProvider {
+function providerOf({ urn, id, inputs }: ExportedResource) {
   const setting = (key: string): string | undefined => {
     const value = plaintext(inputs[key]);
     return typeof value === "string" ? value : undefined;
   };
-  // The engine adds the version of the package to the name of a default provider.
-  const isDefault = /::default(_[\w.-]*)?$/.test(urn);
-  return { urn, reference: `${urn}::${id}`, name: setting(PROVIDER_NAME), isDefault, setting };
+  return {
+    urn,
+    /** URN and id, as in the references of resources to their provider. */
+    reference: `${urn}::${id}`,
+    /** The name of an explicit provider. Undefined for default providers. */
+    name: setting(PROVIDER_NAME),
+    /** Whether the engine created the provider, as opposed to the program. The engine adds the version of the package to its name. */
+    isDefault: /::default(_[\w.-]*)?$/.test(urn),
+    /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
+    setting,
+  };
 }
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";

@@ -13,28 +13,12 @@ import {
 /** The parsed settings of the process. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
-export type TokenSetting = PlainTokenSetting | OidcSetting;
-
-export interface PlainTokenSetting {
-  readonly kind: "token" | "tokenFile" | "tokenCommand";
-  readonly value: string;
-  /** The name of the setting in messages. */
-  readonly source: string;
-}
+export type TokenSetting = Settings["token"];
 
 /** A token exchange (RFC 8693). */
-export interface OidcSetting {
-  readonly kind: "oidcTokenEndpoint" | "oidcIssuer";
-  readonly value: string;
-  readonly source: string;
-  readonly subject: Subject;
-  readonly subjectAudience: string | undefined;
-  readonly subjectTokenType: string;
-  readonly audience: string | undefined;
-  readonly scope: string | undefined;
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-}
+export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
+
+export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
 
 /** The source of the token to exchange. */
 type Subject =
@@ -198,7 +182,7 @@ const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oid
  * @param look looks up the other settings of an exchange, which may be elsewhere
  * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
  */
-function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined): TokenSetting | undefined {
+function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined) {
   const given = SOURCES.flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, value: setting.value, source: setting.source }] : [];
