@@ -7,7 +7,7 @@ import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObject } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
-import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
+import { createRateLimiter, type RateLimits } from "./rate-limiter";
 import { type CallOptions, createSend } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
@@ -17,16 +17,12 @@ export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
 
-export interface ClientOptions {
+export interface ClientOptions extends RateLimits {
   /** Base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
   /** Names the source of `endpoint` in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
   token: TokenSource;
-  /** Maximum number of requests in progress. @default 16 */
-  concurrency?: number | undefined;
-  /** Maximum number of requests that start per second; may be a fraction. @default no limit */
-  maxRequestsPerSecond?: number | undefined;
   /** Field of an object that contains its revision tag. @default the ETag header, else a field with a usual name */
   revisionField?: string | undefined;
   /** Allows plain http to hosts other than this machine. @default false */
@@ -65,26 +61,12 @@ export interface Client {
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */
 export function createClient(options: ClientOptions): Client {
-  const { clock, concurrency = DEFAULT_CONCURRENCY, maxRequestsPerSecond, revisionField } = options;
-  if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw new CloudInfraError(
-      "config_invalid",
-      "cloudinfra:concurrency must be a whole number greater than zero",
-    );
-  const endpoint = parseEndpoint(options.endpoint, {
-    allowHttp: options.allowHttp,
-    setting: options.endpointSetting,
-  });
+  const { allowHttp, endpointSetting: setting, clock, random, dispatcher, revisionField } = options;
+  const limits = createRateLimiter(options);
+  const endpoint = parseEndpoint(options.endpoint, { allowHttp, setting });
   const auth = createAuth(options.token);
-  const send = createSend({
-    endpoint,
-    auth,
-    clock,
-    limits: createRateLimiter({ concurrency, maxRequestsPerSecond, clock }),
-    retry: { ...DEFAULT_RETRY, ...options.retry },
-    random: options.random,
-    dispatcher: options.dispatcher,
-  });
+  const retry = { ...DEFAULT_RETRY, ...options.retry };
+  const send = createSend({ endpoint, auth, clock, limits, retry, random, dispatcher });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
     endpoint: endpoint.base,

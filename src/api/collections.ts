@@ -131,6 +131,12 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
+/** Any value but false counts as true, so that a list without a cursor doesn't look complete. */
+const flag = v.pipe(
+  v.unknown(),
+  v.transform((value) => !/^(false|0)$/i.test(String(value))),
+);
+
 const pageSchema = v.pipe(
   v.looseObject({}),
   // A reply without any of these members isn't an empty page, but some other object.
@@ -139,13 +145,7 @@ const pageSchema = v.pipe(
     // Some services write an empty list as null, or omit it.
     items: v.nullish(v.array(objectSchema), []),
     next_cursor: v.nullish(textSchema),
-    // Any other value counts as true, so that a list without a cursor doesn't look complete.
-    has_more: v.nullish(
-      v.pipe(
-        v.unknown(),
-        v.transform((value) => !/^(false|0)$/i.test(String(value))),
-      ),
-    ),
+    has_more: v.nullish(flag),
   }),
 );
 

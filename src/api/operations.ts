@@ -18,16 +18,13 @@ const fraction = optional(
   ),
 );
 
-/** The id of an object, or an object with an id. */
-const reference = optional(
-  v.union([
-    idSchema,
-    v.pipe(
-      v.object({ id: idSchema }),
-      v.transform(({ id }) => id),
-    ),
-  ]),
+const objectId = v.pipe(
+  v.object({ id: idSchema }),
+  v.transform(({ id }) => id),
 );
+
+/** The id of an object, or an object with an id. */
+const reference = optional(v.union([idSchema, objectId]));
 
 const operationSchema = v.looseObject({
   id: optional(idSchema),

@@ -1,21 +1,32 @@
+import { CloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../polling/clock";
 
 export const DEFAULT_CONCURRENCY = 16;
 
+export interface RateLimits {
+  /** Maximum number of requests in progress. @default 16 */
+  concurrency?: number | undefined;
+  /** Maximum number of requests that start per second. May be a fraction: 0.5 means one every two seconds. @default no limit */
+  maxRequestsPerSecond?: number | undefined;
+}
+
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls. */
+/**
+ * Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls.
+ *
+ * @throws CloudInfraError `config_invalid` if `concurrency` is invalid
+ */
 export function createRateLimiter({
-  concurrency,
+  concurrency = DEFAULT_CONCURRENCY,
   maxRequestsPerSecond,
   clock,
-}: {
-  /** Maximum number of requests in progress. */
-  concurrency: number;
-  /** May be a fraction: 0.5 means one request every two seconds. @default no limit */
-  maxRequestsPerSecond?: number | undefined;
-  clock: Clock;
-}) {
+}: RateLimits & { clock: Clock }) {
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new CloudInfraError(
+      "config_invalid",
+      "cloudinfra:concurrency must be a whole number greater than zero",
+    );
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let running = 0;

@@ -81,11 +81,7 @@ function uniqueName({ id }: ApiObject, { name }: Properties, taken: Set<string>)
   return unique;
 }
 
-function stateOf(
-  context: Context,
-  object: ApiObject,
-  args: Properties,
-): Pick<Declaration, "kind" | "id" | "inputs" | "outputs"> {
+function stateOf(context: Context, object: ApiObject, args: Properties) {
   const hidden = { key: uuidV4() };
   const outputs = toBag({
     ...initialOutputs(context, object, hidden, args),
@@ -104,10 +100,7 @@ function stateOf(
  * Converts an object's fields to arguments that pass the provider's check. Drops a value that doesn't pass: a single label, or else the
  * whole argument. The program then doesn't manage that value, so the object keeps it.
  */
-function toArguments(
-  kind: Kind,
-  object: WireFields,
-): Pick<Declaration, "args" | "inexpressible"> & { readonly missing: readonly string[] } {
+function toArguments(kind: Kind, object: WireFields) {
   const args: Properties = {};
   const inexpressible: string[] = [];
   const isKept = (fault: string | undefined): boolean => {
