@@ -44,11 +44,7 @@ export function parseToken(text: string, source: string): string {
  * @returns the file's text, and its name for further messages
  * @throws CloudInfraError `config_invalid` if the file can't be read
  */
-export async function readTokenFile(
-  file: string,
-  kind: string,
-  source: string,
-): Promise<{ readonly text: string; readonly name: string }> {
+export async function readTokenFile(file: string, kind: string, source: string) {
   const name = `${kind} ${file}, named by ${source},`;
   try {
     return { text: await readFile(path.resolve(file), "utf8"), name };

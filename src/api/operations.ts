@@ -70,10 +70,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
   }
 
   /** Returns the URL to poll. The last segment of a Location is the id only below /operations. */
-  function addressOf(
-    { location, url: from }: ApiReply,
-    bodyId?: string,
-  ): { url: string; id: string } | undefined {
+  function addressOf({ location, url: from }: ApiReply, bodyId?: string) {
     const named = location === undefined ? undefined : readLink(location, from, endpoint);
     const link = named?.collection === "projects" || named?.collection === "instances" ? undefined : named;
     const id = link?.collection === "operations" ? link.id : (bodyId ?? link?.id);
@@ -128,16 +125,14 @@ function isBlank(value: unknown): boolean {
   return value === undefined || value === null || value === false || value === "" || value === 0;
 }
 
-/** What a service returns for a POST, PUT or DELETE: the object, an operation to wait for, or nothing. */
+/**
+ * What a service returns for a POST, PUT or DELETE: the object, an operation to wait for, or nothing. `deferred` is set after a 202 without
+ * an operation. The change happens later, and only the object shows when.
+ */
 export type Accepted =
   | { readonly kind: "operation"; readonly operation: Operation }
-  | ({ readonly kind: "object"; readonly object: ApiObject } & Deferrable)
-  | ({ readonly kind: "none" } & Deferrable);
-
-/** `deferred` is set after a 202 without an operation. The change happens later, and only the object shows when. */
-interface Deferrable {
-  readonly deferred?: true;
-}
+  | { readonly kind: "object"; readonly object: ApiObject; readonly deferred?: true }
+  | { readonly kind: "none"; readonly deferred?: true };
 
 /**
  * Distinguishes an object from an operation by the Location and the body. The HTTP status isn't enough, because a POST of a project may
@@ -157,7 +152,7 @@ export function parseAccepted(
 ): Accepted {
   const body: JsonObject = typeof reply.json === "object" && reply.json !== null ? { ...reply.json } : {};
   const id = typeof body.id === "string" || typeof body.id === "number" ? String(body.id) : undefined;
-  const deferrable: Deferrable = reply.status === 202 ? { deferred: true } : {};
+  const deferrable = reply.status === 202 ? ({ deferred: true } as const) : {};
   const namesOperation = reply.location !== undefined && /\/operations\/[^/]+\/?(\?|$)/.test(reply.location);
   const isStatusEnough = requested === undefined || reply.status === 202 || namesOperation;
   const isOperation =

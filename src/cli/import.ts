@@ -188,10 +188,7 @@ function fileExists(file: string): CloudInfraError {
  *
  * @throws CloudInfraError `not_found` if the account has no such project
  */
-async function listProject(
-  session: Session,
-  id: string,
-): Promise<{ project: ApiObject; instances: readonly ApiObject[] }> {
+async function listProject(session: Session, id: string) {
   const context = listingContext(projectKind, session);
   const projects = await session.client.projects.list(context);
   const project = projects.find((one) => one.id === id);

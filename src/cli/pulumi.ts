@@ -3,6 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
@@ -97,13 +98,9 @@ const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }))
 /**
  * Reads the stack's configuration, with decrypted secrets.
  *
- * @returns a function that looks up a setting by its full name, such as `cloudinfra:endpoint`
  * @throws CloudInfraError, without any value of the configuration
  */
-export async function stackSettings(
-  cwd: string,
-  stack: string | undefined,
-): Promise<(key: string) => string | undefined> {
+export async function stackSettings(cwd: string, stack: string | undefined): Promise<Configuration> {
   const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
   if (!parsed.success) {

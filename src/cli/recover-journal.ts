@@ -1,4 +1,5 @@
 import { parseEndpoint } from "../api/endpoint";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Entry, visibleId } from "../journal/entry";
 import { type Journal, type NewEntry, openJournal } from "../journal/journal";
@@ -14,7 +15,7 @@ export interface JournalSettings {
   /** The folder of the project file. */
   readonly projectFolder: string;
   /** The stack's current configuration, if it can be read. */
-  readonly config?: ((key: string) => string | undefined) | undefined;
+  readonly config?: Configuration | undefined;
   readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
 }
 

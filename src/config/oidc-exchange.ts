@@ -33,10 +33,7 @@ const BACKOFF = { baseMs: 500, capMs: 8_000 };
  * @returns the origin of the new tokens for messages, and a function that runs an exchange
  * @throws CloudInfraError `config_invalid` if the address is invalid
  */
-export function tokenExchange(
-  setting: OidcSetting,
-  parts: ExchangeParts,
-): { readonly origin: string; exchange(): Promise<IssuedToken> } {
+export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
   const { clock, dispatcher, random, allowHttp } = parts;
   const { kind, value, source } = setting;
   const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2. An issuer has none.
@@ -62,7 +59,7 @@ export function tokenExchange(
 
   return {
     origin: `${at} (${source})`,
-    async exchange() {
+    async exchange(): Promise<IssuedToken> {
       const limit = limitOf(LIMIT_MS, clock);
       const secrets = setting.clientSecret === undefined ? [] : [setting.clientSecret];
       try {

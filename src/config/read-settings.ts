@@ -3,6 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { parseDuration } from "../polling/clock";
 import {
   applicableSettings,
+  type Configuration,
   PROVIDER_NAME,
   type Setting,
   type SettingName,
@@ -41,10 +42,9 @@ type Lookup = (name: SettingName) => Found | undefined;
  * Reads the settings of the stack or of an explicit provider, and the environment. The stack and the provider's arguments take precedence
  * over the environment. An explicit provider with its own endpoint doesn't use a token from the environment.
  *
- * @param given the stack's configuration, or the arguments of an explicit provider
  * @throws CloudInfraError `config_missing` or `config_invalid`, which names the setting but never contains its value
  */
-export function readSettings(given: (key: string) => string | undefined, environment: NodeJS.ProcessEnv) {
+export function readSettings(given: Configuration, environment: NodeJS.ProcessEnv) {
   const configured = applicableSettings(given, environment);
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: Lookup = (name) => {

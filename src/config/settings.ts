@@ -57,14 +57,14 @@ export function isOfTarget(name: string): boolean {
   return /^(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/.test(name);
 }
 
+/** Looks up a setting of the stack or of an explicit provider by its full name, such as `cloudinfra:endpoint`. */
+export type Configuration = (key: string) => string | undefined;
+
 /**
  * Returns the stack's configuration or the arguments of an explicit provider. In tests with the testing kit, which sets
  * CLOUDINFRA_EMULATED, the service, the token and the journal come only from the environment, so that all requests go to the emulator.
  */
-export function applicableSettings(
-  configured: (key: string) => string | undefined,
-  environment: NodeJS.ProcessEnv,
-): (key: string) => string | undefined {
+export function applicableSettings(configured: Configuration, environment: NodeJS.ProcessEnv): Configuration {
   if (!environment.CLOUDINFRA_EMULATED) return configured;
   return (key) => (isOfTarget(key.replace("cloudinfra:", "")) ? undefined : configured(key));
 }

@@ -17,6 +17,9 @@ export const systemDisk: Disk = fs;
 /** The suffix of a file while it is being written or removed. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
+/** Checks the text of a file. */
+type TextCheck = (text: string) => boolean;
+
 /** Returns a unique name, so that two processes never use the same temporary file. */
 const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
 
@@ -79,7 +82,7 @@ export async function writeWholeFile(
   disk: Disk,
   file: string,
   text: string,
-  mayReplace: (text: string) => boolean,
+  mayReplace: TextCheck,
 ): Promise<string | undefined> {
   const written = temporaryName(file);
   try {
@@ -141,12 +144,7 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
  * the meantime, the new file stays unchanged. The text isn't synced to disk, because that would also flush the writes of other programs,
  * such as the engine's state.
  */
-export async function appendTo(
-  disk: Disk,
-  file: string,
-  isExpected: (text: string) => boolean,
-  text: string,
-): Promise<void> {
+export async function appendTo(disk: Disk, file: string, isExpected: TextCheck, text: string): Promise<void> {
   const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
     if (!isExpected(await handle.readFile("utf8"))) return;
     await handle.writeFile(text);
@@ -160,11 +158,7 @@ export async function appendOrCreate(disk: Disk, file: string, text: string): Pr
 }
 
 /** Removes a file if it has the expected text. */
-export async function removeFile(
-  disk: Disk,
-  file: string,
-  isExpected: (text: string) => boolean,
-): Promise<void> {
+export async function removeFile(disk: Disk, file: string, isExpected: TextCheck): Promise<void> {
   const removed = await moveAside(disk, file, isExpected);
   if (removed !== undefined) await unlessMissing(disk.unlink(removed));
 }
@@ -176,7 +170,7 @@ export async function removeFile(
 export async function moveAside(
   disk: Disk,
   file: string,
-  isExpected: (text: string) => boolean,
+  isExpected: TextCheck,
 ): Promise<string | undefined> {
   const text = await readText(disk, file);
   if (text === undefined || !isExpected(text)) return undefined;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ApiObject, Client } from "../api/client";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
@@ -12,9 +13,6 @@ import type { Recorded } from "../model/state";
 import { type Context, listingContext } from "./context";
 import { isDeleted } from "./lookup/object-getter";
 import { Sessions } from "./session";
-
-/** Reads a setting of the stack or of an explicit provider, by its name without `cloudinfra:`. */
-type Setting = (key: string) => string | undefined;
 
 const byOwner = new WeakMap<object, Sessions>();
 
@@ -32,7 +30,7 @@ export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessi
  * @param secrets names of the secret arguments
  */
 export async function findInstances(
-  setting: Setting,
+  setting: Configuration,
   given: unknown,
   sessions: Sessions,
   secrets: readonly string[] = [],
@@ -46,7 +44,7 @@ export async function findInstances(
 }
 
 /** Lists all projects, with the property names of programs. */
-export async function findProjects(setting: Setting, sessions: Sessions) {
+export async function findProjects(setting: Configuration, sessions: Sessions) {
   const objects = await find(
     projectKind,
     { setting, sessions },
@@ -63,7 +61,7 @@ export async function findProjects(setting: Setting, sessions: Sessions) {
  */
 async function find(
   kind: Kind,
-  { setting, sessions, known }: { setting: Setting; sessions: Sessions; known?: Secrets },
+  { setting, sessions, known }: { setting: Configuration; sessions: Sessions; known?: Secrets },
   prepare: () => (client: Client, context: Context) => Promise<ApiObject[]>,
 ): Promise<FoundObject[]> {
   try {

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
@@ -193,7 +194,7 @@ export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.O
 
 /** Settings, and the run or provider whose functions share one client. The owner is behind a function because an output would copy it. */
 interface SettingsOf {
-  readonly setting: (key: string) => string | undefined;
+  readonly setting: Configuration;
   readonly ownerOf: () => object;
 }
 
