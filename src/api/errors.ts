@@ -30,8 +30,8 @@ export interface RequestHistory {
 
 /** Creates the error for a failed attempt. */
 export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
-  const { method, path, attempts } = history;
-  const details: ErrorDetails = { method, path, attempts, sent: hasUnknownOutcome(history) };
+  const { method, path, attempts, unknown } = history;
+  const details: ErrorDetails = { method, path, attempts, sent: unknown.length > 0 };
   if (attempt.kind === "timeout")
     return new CloudInfraError("unreachable", "the service sent no reply in time", details);
   if (attempt.kind === "failure") {
@@ -45,10 +45,6 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
   return replyError(attempt.reply, { ...details, replayed: isStoredFailure(history) }, history, auth);
-}
-
-function hasUnknownOutcome({ unknown }: RequestHistory): boolean {
-  return unknown.length > 0;
 }
 
 /**
@@ -160,15 +156,13 @@ export function interruptedRequest(
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { method, path, attempts, last } = history;
+  const { method, path, attempts, unknown, last } = history;
   const { status, problem, traceId } = last ?? {};
-  const details = { method, path, attempts, sent: hasUnknownOutcome(history), status, problem, traceId };
+  const details = { method, path, attempts, sent: unknown.length > 0, status, problem, traceId };
   if (outer?.aborted)
     return new CloudInfraError("aborted", "the request was interrupted", { ...details, cause: outer.reason });
-  const limit = formatDuration(deadline.ms);
-  const message = last
-    ? `timed out after ${limit}: ${last.summary}`
-    : `timed out after ${limit} without a reply from the service`;
+  const why = last ? `: ${last.summary}` : " without a reply from the service";
+  const message = `timed out after ${formatDuration(deadline.ms)}${why}`;
   return new CloudInfraError("timeout", message, { ...details, cause: last });
 }
 
@@ -190,7 +184,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
  * attempt.
  */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
-  if (!isCloudInfraError(error) || error.sent || !hasUnknownOutcome(history)) return error;
+  if (!isCloudInfraError(error) || error.sent || history.unknown.length === 0) return error;
   const { method, path, attempts } = history;
   return withDetails(error, { method, path, attempts, sent: true });
 }

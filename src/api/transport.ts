@@ -14,7 +14,7 @@ export interface WireRequest {
 /** A reply with any status. */
 export interface WireReply {
   readonly status: number;
-  /** Returns undefined if the header is missing. */
+  /** Returns the first value of a header, or undefined if it is missing. */
   header(name: string): string | undefined;
   readonly body: Body;
   /** The problem document of a reply that isn't a success. */
@@ -90,17 +90,15 @@ export async function receive(
         delivery.neverSent = false;
       },
     );
-    const header = (name: string) => single(reply.headers[name]);
+    const header = (name: string): string | undefined => {
+      const value = reply.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    };
     const content = await readContent(reply.body, header("content-encoding"));
     return { status: reply.statusCode, header, content };
   } catch (error) {
     return { failure: transportFailure(error, { url, clean, ...delivery }) };
   }
-}
-
-/** Returns the first value of a header. */
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }
 
 const FINAL =

@@ -1,7 +1,7 @@
 import { validate } from "uuid";
 import * as v from "valibot";
 import type { NewEntry } from "../journal/journal";
-import { type Kind, projectKind } from "../model/kinds";
+import { projectKind } from "../model/kinds";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { resourceName } from "../model/state";
@@ -9,17 +9,7 @@ import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** An interrupted creation whose outcome isn't in the state. */
-export interface InterruptedCreation {
-  readonly kind: Kind["name"];
-  /** The resource's name in the program. */
-  readonly name: string;
-  /** The URN under which the next `up` looks for the creation. */
-  readonly urn: string;
-  /** URN and id of the resource's provider. */
-  readonly provider: string | undefined;
-  /** The journal entry to write. Undefined if the state doesn't hold the key and all arguments. */
-  readonly entry: NewEntry | undefined;
-}
+export type InterruptedCreation = Readonly<ReturnType<typeof interruptedCreations>[number]>;
 
 /** Names a creation in messages, as in `instance "web"`. */
 export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name">): string {
@@ -30,7 +20,7 @@ export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name
  * Finds the pending creations that need a journal entry, the latest first. The others adopt an object, or their key is in the state. The
  * engine saves keys and arguments before it calls `create`.
  */
-export function interruptedCreations(deployment: Deployment): InterruptedCreation[] {
+export function interruptedCreations(deployment: Deployment) {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
   const all = deployment.pendingCreations.map((creation) => {
     const replaced = replacedBy(creation, deployment);
@@ -48,7 +38,13 @@ export function interruptedCreations(deployment: Deployment): InterruptedCreatio
   return unfinished.map(({ creation, replaced, resumed }) => {
     const urn = urnForNextUp(creation);
     return {
-      ...{ kind: creation.kind.name, name: nameIn(creation.urn), urn, provider: creation.provider },
+      kind: creation.kind.name,
+      name: nameIn(creation.urn),
+      /** The URN under which the next `up` looks for the creation. */
+      urn,
+      /** URN and id of the resource's provider. */
+      provider: creation.provider,
+      /** The journal entry to write. Undefined if the state doesn't hold the key and all arguments. */
       entry: newEntry(creation, urn, {
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
@@ -129,8 +125,7 @@ const UNKNOWN_TIME = 0;
 function newEntry(
   { kind, inputs }: PendingCreation,
   urn: string,
-  more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
-    Partial<Pick<NewEntry, "key" | "at">>,
+  more: Partial<NewEntry>,
 ): NewEntry | undefined {
   const { key, keyAt: at = UNKNOWN_TIME, secrets, isAutonamed } = inputs;
   if (key === undefined || !validate(key) || !v.is(kind.arguments, inputs.given)) return undefined;

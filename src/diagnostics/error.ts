@@ -86,9 +86,8 @@ export type ErrorDetails = {
 
 /** Whether a value is an error of this package, or of another installed copy of it. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
-  return (
-    error instanceof Error && error.name === "CloudInfraError" && "code" in error && isErrorCode(error.code)
-  );
+  const isNamed = error instanceof Error && error.name === "CloudInfraError";
+  return isNamed && Object.hasOwn(MEANINGS, codeOf(error) ?? "");
 }
 
 /** Returns a copy of an error with more details. The original becomes its cause. */
@@ -139,11 +138,7 @@ export const MEANINGS = {
 /** The code of an error, such as `"revision_conflict"`. `docs/errors.md` describes all codes. */
 export type ErrorCode = keyof typeof MEANINGS;
 
-function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(MEANINGS, code);
-}
-
-/** Returns the code of a system error, such as `ENOENT`. */
+/** Returns the code of an error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

@@ -141,10 +141,7 @@ function pointerOf(path: readonly (string | number)[]): string | undefined {
  * @param propertyOf converts a wire name to a property name
  * @returns undefined if the fault has neither a pointer nor a field
  */
-export function propertyPath(
-  fault: ProblemError,
-  propertyOf: (wireField: string) => string,
-): string | undefined {
+export function propertyPath(fault: ProblemError, propertyOf: (wireField: string) => string) {
   const [first, ...rest] =
     fault.pointer === undefined ? fieldSegments(fault.field) : pointerSegments(fault.pointer);
   if (first === undefined) return undefined;

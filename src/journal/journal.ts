@@ -173,10 +173,7 @@ export class Journal {
   }
 
   /** Makes the entry for a purpose the entry for another purpose at this endpoint, unless that has one. */
-  async move(
-    from: CreationPurpose,
-    { urn, replaces }: Pick<CreationPurpose, "urn" | "replaces">,
-  ): Promise<void> {
+  async move(from: CreationPurpose, { urn, replaces }: CreationPurpose): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
     const { file, entry } = found;

@@ -51,13 +51,15 @@ export function beginConstruction(
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
-    /** Returns the constructor's error with the stack trace of the program's own call. */
+    /** Must be called after an error of the SDK's constructor. Returns the error with the stack trace of the program's own call. */
     failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
       traces?.failed(error, type) ?? error,
-    /** Must be called when the SDK's constructor has ended, with or without an error. */
-    end: () => traces?.end(),
-    /** Records the resource once the engine has registered it, and removes its journal entry once the engine has saved it. */
-    watch(constructed: pulumi.CustomResource): void {
+    /**
+     * Must be called after the SDK's constructor. Records the resource once the engine has registered it, and removes its journal entry once
+     * the engine has saved it.
+     */
+    succeeded(constructed: pulumi.CustomResource): void {
+      traces?.end();
       if (pulumi.runtime.isDryRun()) return;
       if (final === undefined)
         throw new Error(

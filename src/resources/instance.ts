@@ -116,10 +116,8 @@ export class Instance extends pulumi.CustomResource {
       super(resource.type, name, { ...args }, construction.options);
     } catch (error) {
       throw construction.failed(error, Instance);
-    } finally {
-      construction.end();
     }
-    construction.watch(this);
+    construction.succeeded(this);
   }
 
   /**

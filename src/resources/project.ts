@@ -62,10 +62,8 @@ export class Project extends pulumi.CustomResource {
       super(resource.type, name, { ...args }, construction.options);
     } catch (error) {
       throw construction.failed(error, Project);
-    } finally {
-      construction.end();
     }
-    construction.watch(this);
+    construction.succeeded(this);
   }
 
   /**

@@ -37,16 +37,13 @@ function journalDir(): string | undefined {
  * Records a resource once the engine has registered it. Records both its URN, to which the provider moves the entry of a former URN, and
  * its object, which another resource's interrupted creation may have made.
  */
-export async function recordRegistration({
-  urn,
-  id,
-}: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
+export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
   try {
-    const known = await resolved(urn);
+    const known = await resolved(resource.urn);
     if (known === undefined) return;
     registered.add(known);
-    const object = await resolved(id);
+    const object = await resolved(resource.id);
     if (object !== undefined) registered.add(objectOf(known, object));
   } catch {
     // Pulumi reports that the resource could not be registered.
