@@ -51,7 +51,7 @@ export function beginConstruction(
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
-    /** Must be called after an error of the SDK's constructor. Returns the error with the stack trace of the program's own call. */
+    /** Must be called after an error of the SDK's constructor. Returns it with the stack trace of the program's own call. */
     failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
       traces?.failed(error, type) ?? error,
     /**
