@@ -8,7 +8,7 @@ import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObjectWithId } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
-import { type CallOptions, createSend } from "./request";
+import { type CallOptions, createSend, type Observer } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
@@ -38,6 +38,8 @@ export interface ClientOptions {
   random: () => number;
   /** The connections, which the caller closes. */
   dispatcher: Connections;
+  /** Observes the requests, for `probe`. */
+  observe?: Observer | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. If it fails, it throws a CloudInfraError. */
@@ -84,6 +86,7 @@ export function createClient(options: ClientOptions): Client {
     retry: { ...DEFAULT_RETRY, ...options.retry },
     random: options.random,
     dispatcher: options.dispatcher,
+    observe: options.observe,
   });
   const operations = createOperations(send, endpoint, auth.redact);
   return {

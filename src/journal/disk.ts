@@ -23,7 +23,7 @@ export const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 /** Resolves to the result of some work, or to `undefined` if the file or folder doesn't exist. */
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

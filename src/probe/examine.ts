@@ -4,7 +4,7 @@ import { isAddress, isPrivate } from "../model/addresses";
 import { referencedId } from "../model/changes";
 import { instanceFields } from "../model/kinds";
 import { isDeleted } from "../provider/lookup/object-getter";
-import type { Finding, PointId, Verdict } from "./points";
+import { type Finding, finding } from "./points";
 import type { ProbedService, ProbeReply } from "./service";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -65,17 +65,6 @@ export async function examine(service: ProbedService): Promise<Finding[]> {
     checkRateLimit(service),
     checkClock(samples),
   ];
-}
-
-/** Creates a finding. */
-function finding(
-  point: PointId,
-  verdict: Verdict,
-  observation: string,
-  consequence: string,
-  more: Pick<Finding, "settings" | "behaviour"> = {},
-): Finding {
-  return { point, verdict, observation, consequence, ...more };
 }
 
 async function checkAddress({ base, get }: ProbedService, reply: ProbeReply): Promise<Finding> {

@@ -24,6 +24,18 @@ export const points = {
   speed: "Round trips",
   rateLimit: "Rate limit",
   clock: "Clock",
+  creation: "Creation",
+  visibility: "New instances",
+  replay: "Idempotency key",
+  keyReuse: "Reused key",
+  operation: "Operation",
+  finishedOperation: "Finished operation",
+  createdValues: "Created values",
+  duplicateNames: "Duplicate names",
+  update: "Update",
+  labels: "Labels",
+  staleRevision: "Stale revision",
+  deletion: "Deletion",
 } as const;
 
 export type PointId = keyof typeof points;
@@ -46,6 +58,17 @@ export interface Finding {
   readonly settings?: { readonly [Name in SettingName]?: string };
   /** The switches with which the emulator behaves the same. */
   readonly behaviour?: Partial<Behaviour>;
+}
+
+/** Creates a finding. */
+export function finding(
+  point: PointId,
+  verdict: Verdict,
+  observation: string,
+  consequence: string,
+  more: Pick<Finding, "settings" | "behaviour"> = {},
+): Finding {
+  return { point, verdict, observation, consequence, ...more };
 }
 
 /** Whether the package can be used with the service, according to the findings. */

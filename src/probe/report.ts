@@ -35,7 +35,9 @@ export function formatReport(base: string, findings: readonly Finding[]): string
 function conclusion(findings: readonly Finding[]): string {
   if (!works(findings))
     return "pulumi-cloudinfra can't be used with this service until the points marked with ✗ are fixed.";
-  return "pulumi-cloudinfra works with this service, as far as reading shows. The probe changed nothing.";
+  return findings.some(({ point }) => point === "creation")
+    ? "pulumi-cloudinfra works with this service."
+    : "pulumi-cloudinfra works with this service, as far as reading shows. The probe changed nothing.";
 }
 
 /** The report for tools. `settings` and `behaviour` are objects by name. */
