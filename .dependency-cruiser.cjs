@@ -31,6 +31,7 @@ const layers = [
   ["provider/host"],
   ["provider/index"],
   ["resources/"],
+  ["probe/"],
   ["cli/", "testing/", "index"],
 ];
 

@@ -8,7 +8,7 @@ import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObject } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
-import { type CallOptions, createSend } from "./request";
+import { type CallOptions, createSend, type Observer } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
@@ -34,6 +34,8 @@ export interface ClientOptions extends RateLimits {
   random: () => number;
   /** The connections, which the caller closes. */
   dispatcher: Connections;
+  /** Observes the requests, for `probe`. */
+  observe?: Observer | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. If it fails, it throws a CloudInfraError. */
@@ -61,12 +63,12 @@ export interface Client {
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */
 export function createClient(options: ClientOptions): Client {
-  const { allowHttp, endpointSetting: setting, clock, random, dispatcher, revisionField } = options;
+  const { allowHttp, endpointSetting: setting, clock, random, dispatcher, observe, revisionField } = options;
   const limits = createRateLimiter(options);
   const endpoint = parseEndpoint(options.endpoint, { allowHttp, setting });
   const auth = createAuth(options.token);
   const retry = { ...DEFAULT_RETRY, ...options.retry };
-  const send = createSend({ endpoint, auth, clock, limits, retry, random, dispatcher });
+  const send = createSend({ endpoint, auth, clock, limits, retry, random, dispatcher, observe });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
     endpoint: endpoint.base,

@@ -20,7 +20,7 @@ import {
   type RetryOptions,
   retryAfterMs,
 } from "./retry";
-import { type Attempt, exchange, type WireReply } from "./transport";
+import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 export interface CallOptions {
   /** Limits the whole call, including retries and pauses. */
@@ -65,7 +65,11 @@ export interface RequestParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
+  readonly observe?: Observer | undefined;
 }
+
+/** Called with each attempt to send a request, and its result. */
+export type Observer = (request: WireRequest, attempt: Attempt) => void;
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
@@ -156,6 +160,7 @@ export function createSend(parts: RequestParts): Send {
         const { status, header } = attempt.reply;
         limits.recordReply(status, retryAfterMs(header));
       }
+      parts.observe?.(wire, attempt);
       return attempt;
     } catch (error) {
       if (!limit.signal.aborted) throw error;

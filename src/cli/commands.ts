@@ -19,6 +19,7 @@ export interface EmulatorOptions {
   readonly operationTime: number;
   readonly fault?: Faults;
   readonly behaviour?: Behaviour;
+  readonly like?: string;
   readonly verbose?: boolean;
   readonly json?: boolean;
 }
@@ -29,6 +30,23 @@ export interface ImportOptions extends Target {
   readonly provider?: string;
   readonly program: string;
   readonly document: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+export interface ProbeOptions extends Target {
+  readonly provider?: string;
+  /** Whether to create an instance, in this project or in a new one in this region. */
+  readonly create?: boolean;
+  readonly project?: string;
+  readonly newProject?: boolean;
+  readonly region?: string;
+  readonly image?: string;
+  readonly flavor?: string;
+  readonly network?: string;
+  readonly yes?: boolean;
+  readonly clean?: boolean;
+  readonly out?: string;
   readonly force?: boolean;
   readonly json?: boolean;
 }
@@ -45,6 +63,7 @@ export interface RecoverOptions extends Target {
 export interface Actions {
   emulator(options: EmulatorOptions): Promise<void>;
   import(options: ImportOptions): Promise<void>;
+  probe(options: ProbeOptions): Promise<void>;
   recover(options: RecoverOptions): Promise<void>;
 }
 
@@ -66,6 +85,7 @@ export function commandLine(version: string, actions: Actions): Command {
 Examples:
   ${PROGRAM} emulator
   ${PROGRAM} import --project prj-1
+  ${PROGRAM} probe
   ${PROGRAM} recover --stack prod
 
 Run "${PROGRAM} <command> --help" for the options of a command.
@@ -88,6 +108,7 @@ ${learnMore("docs/README.md")}`,
     add("import", "Write the files that import a project's instances into a stack."),
     actions.import,
   );
+  defineProbe(add("probe", "Check whether this package works with a service."), actions.probe);
   defineRecover(add("recover", "Make interrupted creations of another machine resumable."), actions.recover);
   return program;
 }
@@ -113,6 +134,7 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
       "Change what the API leaves open. Repeatable. The keys and values are listed below.",
       addBehaviour,
     )
+    .option("--like <file>", "Behave like the service in this profile, which `probe --out` writes.", nonEmpty)
     .option("--verbose", "Print a line for each request.")
     .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
     .addHelpText(
@@ -194,6 +216,68 @@ ${learnMore("examples/importing/README.md")}`,
     });
 }
 
+function defineProbe(command: Command, run: Actions["probe"]): void {
+  withTarget(
+    command
+      .description(
+        `Check whether this package works with the configured service, and what to set for it.
+
+The command reads from the service and reports how it behaves where its specification leaves that open. It changes nothing: it sends only GET \
+requests. With --create, it also creates an instance, changes it, and deletes it again, even after Ctrl-C.
+
+In the folder of a Pulumi program, the endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment \
+variables. With --provider, they come from the stack's state. Elsewhere, they come from the environment variables.`,
+      )
+      .option("--provider <name>", "Use this explicit provider of the stack.", nonEmpty),
+  )
+    .option("--create", "Create an instance, change it and delete it. Requires --project or --new-project.")
+    .option("--project <id>", "Create the instance in this project.", nonEmpty)
+    .option(
+      "--new-project",
+      "Create the instance in a new project, which is deleted, too. Requires --region.",
+    )
+    .option("--region <name>", "Create the new project in this region.", nonEmpty)
+    .option("--image <name>", "Use this image. (default: that of an existing instance)", nonEmpty)
+    .option("--flavor <name>", "Use this flavor. (default: that of an existing instance)", nonEmpty)
+    .option("--network <name>", "Use this network. (default: that of an existing instance)", nonEmpty)
+    .option("-y, --yes", "Create without confirmation.")
+    .option("--clean", "Delete what an interrupted probe has created, and do nothing else.")
+    .option("--out <file>", "Write a profile of the service, for `emulator --like`.", nonEmpty)
+    .option("--force", "Overwrite an existing file.")
+    .option("--json", "Print the report as JSON.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} probe
+  ${PROGRAM} probe --stack prod --json
+  ${PROGRAM} probe --out service.json
+  ${PROGRAM} probe --create --new-project --region eu-1 --image debian-13 --flavor small --network default
+
+${exitCodes("the package works with the service", "it doesn't, or the command failed")}
+
+${learnMore("docs/probe.md")}`,
+    )
+    .action((options: ProbeOptions) => {
+      const problem = problemWith(options);
+      if (problem !== undefined) command.error(`error: ${problem}`);
+      return run(options);
+    });
+}
+
+/** Returns what is wrong with the combination of options. */
+function problemWith({ create, clean, project, newProject, region, yes }: ProbeOptions): string | undefined {
+  if (create && clean) return "--create and --clean exclude each other";
+  if (!create)
+    return project !== undefined || newProject ? "--project and --new-project require --create" : undefined;
+  if ((project !== undefined) === (newProject === true))
+    return "--create requires either --project or --new-project";
+  if (newProject && region === undefined) return "--new-project requires --region";
+  return yes || process.stdin.isTTY
+    ? undefined
+    : "--create requires --yes if there is no terminal for the confirmation";
+}
+
 function defineRecover(command: Command, run: Actions["recover"]): void {
   withTarget(
     command.description(
@@ -248,7 +332,7 @@ ${learnMore("docs/recovery.md")}`,
 function withTarget(command: Command): Command {
   return command
     .option("-s, --stack <name>", "Use this stack. (default: the selected stack)", nonEmpty)
-    .option("-C, --cwd <folder>", "Run in this folder. The other paths start there.", nonEmpty, ".");
+    .option("-C, --cwd <folder>", "Run in this folder, and resolve other paths from it.", nonEmpty, ".");
 }
 
 function exitCodes(success: string, failure: string): string {

@@ -7,7 +7,7 @@ import { quoteForShell } from "./pulumi";
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, operationTime, fault: faults = [], behaviour, verbose, json } = options;
+  const { port, host, token, operationTime, fault: faults = [], behaviour, like, verbose, json } = options;
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const printRequest = (request: LoggedRequest): void =>
     console.log(json ? jsonLine(request) : requestLine(request));
@@ -16,6 +16,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
     emulator = await startEmulator({
       ...{ port, host, faults, requestsKept: 0 },
       ...(token !== undefined && { token }),
+      ...(like !== undefined && { like }),
       behaviour: { operationMs: operationTime * 1000, ...behaviour },
       ...(verbose && { onRequest: printRequest }),
     });

@@ -21,7 +21,7 @@ import {
 } from "./import-program";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
-import { type Deployment, readExport, type StackProvider } from "./stack-export";
+import { type Deployment, explicitProvider, readExport } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra import`, and returns the exit code. */
 export async function importInstances(options: ImportOptions): Promise<number> {
@@ -50,7 +50,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
     readExport(options),
   ]);
   requireNoUnfinishedCreations(stack);
-  const provider = options.provider === undefined ? undefined : findProvider(stack, options.provider);
+  const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
   // Paths and commands in the settings are relative to the program's folder, which is the provider's working directory.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
@@ -87,20 +87,6 @@ function requireNoUnfinishedCreations(stack: Deployment): void {
       "Run `pulumi up`, which resumes the creation, then run `import` again. On another machine, run `npx pulumi-cloudinfra recover` " +
       "before `pulumi up`. If the creation is reported again, clear Pulumi's list with the command that `recover` prints.",
   });
-}
-
-/** @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
-function findProvider({ providers }: Deployment, name: string): StackProvider {
-  const found = providers.find((one) => one.name === name);
-  if (found !== undefined) return found;
-  const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
-  throw new CloudInfraError(
-    "config_missing",
-    `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`,
-    {
-      hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
-    },
-  );
 }
 
 function report(

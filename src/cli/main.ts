@@ -16,6 +16,10 @@ async function main(args: readonly string[]): Promise<void> {
       const { importInstances } = await import("./import.js");
       process.exitCode = await importInstances(options);
     },
+    probe: async (options) => {
+      const { probe } = await import("./probe.js");
+      process.exitCode = await probe(options);
+    },
     recover: async (options) => {
       const { recover } = await import("./recover.js");
       process.exitCode = await recover(options);

@@ -155,6 +155,20 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
   };
 }
 
+/** Finds an explicit provider of the stack. @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
+export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
+  const found = providers.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
+  throw new CloudInfraError(
+    "config_missing",
+    `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`,
+    {
+      hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
+    },
+  );
+}
+
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
 

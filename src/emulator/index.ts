@@ -2,6 +2,7 @@ import { type Behaviour, defaultBehaviour } from "./behaviour";
 import { Controls, type Emulator } from "./controls";
 import { type FaultRule, Faults } from "./faults";
 import { FirstReplies } from "./idempotency";
+import { readProfile } from "./profile";
 import { handleRequest, isLoopback, Listener, type LoggedRequest, RequestLog, type Service } from "./server";
 import { State } from "./state";
 
@@ -26,6 +27,8 @@ export interface EmulatorOptions {
   readonly token?: string;
   /** Switches to change. @default {@link defaultBehaviour} */
   readonly behaviour?: Partial<Behaviour>;
+  /** Path of a profile of a service, which `npx pulumi-cloudinfra probe --out` writes. `behaviour` takes precedence. @default none */
+  readonly like?: string;
   /** Faults that are active from the start. @default none */
   readonly faults?: readonly FaultRule[];
   /** Clock of the emulator, which returns milliseconds since 1970. @default Date.now */
@@ -44,7 +47,8 @@ const defaultToken = "emulator-token";
  *
  * @param options port, token, switches and faults
  * @returns the emulator, once it accepts requests. Stop it with {@link Emulator.stop}
- * @throws TypeError if the host or the token is empty, or if other machines can reach the host but `token` is not set
+ * @throws TypeError if the host or the token is empty, if other machines can reach the host but `token` is not set, or if the profile is
+ * invalid
  * @throws the system's error if the port can't be opened, for example EADDRINUSE
  *
  * @example
@@ -63,7 +67,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   if (!isLoopback(host) && options.token === undefined)
     throw new TypeError(`other machines can reach the emulator at ${host}. Set a token`);
   const stopping = new AbortController();
-  const state = new State({ ...defaultBehaviour, ...options.behaviour }, options.now ?? Date.now);
+  const observed = options.like === undefined ? {} : readProfile(options.like);
+  const state = new State(
+    { ...defaultBehaviour, ...observed, ...options.behaviour },
+    options.now ?? Date.now,
+  );
   const service: Service = {
     state,
     faults: new Faults(),

@@ -111,6 +111,14 @@ const names = new Map<string, Setting>(Object.entries(behaviourSettings));
 /** Parses the value of `--behaviour`, such as `getObject=405`. If it is invalid, `error` says why. */
 export function parseBehaviourOption(text: string): { behaviour: Partial<Behaviour> } | { error: string } {
   const [, key = text, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  return parseBehaviour(key, value);
+}
+
+/** Parses the value of one switch, such as `getObject` and `405`. If it is invalid, `error` says why. */
+export function parseBehaviour(
+  key: string,
+  value: string,
+): { behaviour: Partial<Behaviour> } | { error: string } {
   const setting = names.get(key);
   if (setting === undefined) return { error: `unknown switch "${key}"; ${suggestion(key)}` };
   const parsed = v.safeParse(setting.schema, value);

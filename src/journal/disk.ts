@@ -26,7 +26,7 @@ const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPOR
 const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
 /** Resolves to the result of some work, or to `undefined` if the file or folder doesn't exist. */
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

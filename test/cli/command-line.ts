@@ -8,7 +8,7 @@ export async function parseCommandLine(...args: string[]): Promise<{ options: ob
   const action = async (options: object): Promise<void> => {
     parsed = options;
   };
-  const program = commandLine("0.0.0", { emulator: action, import: action, recover: action });
+  const program = commandLine("0.0.0", { emulator: action, import: action, probe: action, recover: action });
   for (const command of [program, ...program.commands])
     command.configureOutput({ writeOut: () => {}, writeErr: (text) => void printed.push(text) });
   try {

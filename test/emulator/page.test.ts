@@ -23,7 +23,12 @@ const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
 describe("docs/emulator.md: the command line", () => {
   it("lists the options of the help, with their defaults", () => {
     const action = async (): Promise<void> => {};
-    const { commands } = commandLine("0.0.0", { emulator: action, import: action, recover: action });
+    const { commands } = commandLine("0.0.0", {
+      emulator: action,
+      import: action,
+      probe: action,
+      recover: action,
+    });
     const options = commands
       .find((command) => command.name() === "emulator")
       ?.options.map(({ flags, description, defaultValue }) => [

@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Behaviour, startEmulator } from "../../src/emulator";
+import { REPOSITORY } from "../harness/modules";
+import { emptyFolder } from "../journal/folder";
+
+/** Set PROBE_KILLS=50 for the full campaign. */
+const KILLS = Number(process.env.PROBE_KILLS ?? 4);
+/** The requests of `probe --create --new-project` in the emulator, more or less. */
+const REQUESTS = 60;
+
+const SERVICES: readonly Partial<Behaviour>[] = [
+  {},
+  { instanceVisible: "when-done", deleteObject: 202, projectPost: 202 },
+  { ids: "counter", idReuse: true, getObject: 404, resultLink: "missing" },
+  { operationKeptPolls: 1, uniqueNames: true, putReply: 202 },
+];
+
+/** A service, and the probe's command against it. */
+async function service(behaviour: Partial<Behaviour>) {
+  let onRequest: () => void = () => {};
+  const emulator = await startEmulator({
+    behaviour: { operationMs: 50, ...behaviour },
+    onRequest: () => onRequest(),
+  });
+  onTestFinished(() => emulator.stop());
+  const project = emulator.addProject({ name: "shop" }).id;
+  emulator.addInstance({ project, name: "web", image: "debian-13", flavor: "small", network: "n1" });
+  const cwd = emptyFolder();
+  const env = {
+    CLOUDINFRA_ENDPOINT: emulator.endpoint,
+    CLOUDINFRA_TOKEN: emulator.token,
+    CLOUDINFRA_JOURNAL_DIR: path.join(cwd, "journal"),
+  };
+  /** Runs the command, and sends it a signal at its nth request. */
+  const run = async (args: readonly string[], kill?: { at: number; signal: NodeJS.Signals }) => {
+    const main = path.join(REPOSITORY, "dist/cli/main.js");
+    const child = spawn(process.execPath, [main, "probe", ...args], { cwd, env });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let requests = 0;
+    onRequest = () => {
+      if (kill !== undefined && ++requests === kill.at) child.kill(kill.signal);
+    };
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    return { stdout, stderr, code };
+  };
+  const names = () =>
+    [...emulator.projects.values(), ...emulator.instances.values()].map(({ fields }) => fields.name);
+  return { emulator, run, names };
+}
+
+const CREATE = ["--create", "--new-project", "--region", "eu-1", "--yes"];
+
+describe("`probe --create`", () => {
+  test.each(Array.from({ length: KILLS }, (_, i) => i))(
+    "leaves nothing at the service if it is killed and `probe --clean` follows (kill %i)",
+    async (i) => {
+      const { run, names } = await service(SERVICES[i % SERVICES.length] ?? {});
+      // Spread over the whole run. The reads before the first creation need no cleaning.
+      const at = 16 + ((i * 37) % (REQUESTS - 16));
+      await run(CREATE, { at, signal: "SIGKILL" });
+      const { code, stderr } = await run(["--clean"]);
+      expect({ code, stderr: stderr.replace(/Deleted .*|Nothing to clean up.*/, "").trim() }).toEqual({
+        code: 0,
+        stderr: "",
+      });
+      expect(names()).toEqual(["shop", "web"]);
+      expect((await run(["--clean"])).stderr).toContain("Nothing to clean up");
+    },
+    120_000,
+  );
+
+  test("deletes what it has created after Ctrl-C, and says so", async () => {
+    const { run, names } = await service({});
+    const { code, stderr } = await run(CREATE, { at: 25, signal: "SIGINT" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("Interrupted. Deleting what the probe has created");
+    expect(stderr).toContain("Deleted everything that the probe had created.");
+    expect(names()).toEqual(["shop", "web"]);
+    expect((await run(["--clean"])).stderr).toContain("Nothing to clean up");
+  });
+
+  test("creates nothing while an earlier probe isn't cleaned up", async () => {
+    const { run, emulator } = await service({});
+    await run(CREATE, { at: 22, signal: "SIGKILL" });
+    emulator.clearRequests();
+    const { code, stderr } = await run(CREATE);
+    expect(code).toBe(1);
+    expect(stderr).toContain("npx pulumi-cloudinfra probe --clean");
+    expect(emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    await run(["--clean"]);
+  });
+
+  test.each([
+    [["--create", "--yes"], "--create requires either --project or --new-project"],
+    [["--create", "--new-project", "--yes"], "--new-project requires --region"],
+    [["--create", "--project", "prj-1"], "--create requires --yes if there is no terminal"],
+    [["--project", "prj-1"], "require --create"],
+    [["--create", "--clean"], "exclude each other"],
+  ])("rejects %j as a usage error", async (args, message) => {
+    const { run, emulator } = await service({});
+    const { code, stderr } = await run(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(emulator.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,230 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readSettings } from "../../src/config/read-settings";
+import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
+import { profileText, readProfile } from "../../src/emulator/profile";
+import { systemClock } from "../../src/polling/clock";
+import { examine } from "../../src/probe/examine";
+import {
+  type Finding,
+  observedBehaviour,
+  type PointId,
+  requiredSettings,
+  works,
+} from "../../src/probe/points";
+import { formatReport, reportAsJson } from "../../src/probe/report";
+import { openService } from "../../src/probe/service";
+import { type Answer, startService } from "../api/service";
+
+/** Starts an emulator with two projects and two instances. */
+async function populated(options: { behaviour?: Partial<Behaviour>; like?: string } = {}): Promise<Emulator> {
+  const emulator = await startEmulator(options);
+  onTestFinished(() => emulator.stop());
+  const project = emulator.addProject({ name: "shop" }).id;
+  emulator.addProject({ name: "blog" });
+  for (const name of ["web", "api"])
+    emulator.addInstance({ project, name, public_ip: "auto", labels: { role: name } });
+  return emulator;
+}
+
+/** Probes the service at an endpoint. */
+async function probed(endpoint: string, token = "emulator-token"): Promise<Finding[]> {
+  const env = { CLOUDINFRA_ENDPOINT: endpoint, CLOUDINFRA_TOKEN: token };
+  const service = await openService(
+    readSettings(() => undefined, env),
+    env,
+    systemClock,
+  );
+  onTestFinished(() => service.close());
+  return examine(service);
+}
+
+const verdictOf = (findings: readonly Finding[], point: PointId) =>
+  findings.find((one) => one.point === point)?.verdict;
+
+describe("probing a service", () => {
+  test("sends only GET requests, and reports that everything works if the service is as specified", async () => {
+    const emulator = await populated();
+    const findings = await probed(emulator.endpoint);
+    expect(findings.filter(({ verdict }) => verdict !== "works")).toEqual([]);
+    expect(new Set(emulator.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(emulator.requests.length).toBeLessThan(20);
+    expect(requiredSettings(findings)).toEqual({});
+  });
+
+  const switches: [Partial<Behaviour>, PointId, string][] = [
+    [{ getObject: 404 }, "singleObject", "404 for an instance"],
+    [{ getObject: 405 }, "singleObject", "405 for an instance"],
+    [{ ids: "counter" }, "ids", "counter"],
+    [{ ids: "number" }, "ids", "number"],
+    [{ ids: "slug" }, "ids", "slug"],
+    [{ ids: "uuid" }, "ids", "uuid"],
+    [{ revision: "header" }, "revision", "In the ETag header"],
+    [{ revision: "body" }, "revision", "In the field revision"],
+    [{ revision: "weak" }, "revision", "a weak ETag"],
+    [{ revision: "none" }, "revision", "Not found"],
+    [{ revision: "body", revisionField: "etag" }, "revision", "the field etag"],
+    [{ revision: "body", revisionField: "lock_version" }, "revision", "the field lock_version"],
+    [{ ipField: "public_address" }, "ipAddress", "public_address"],
+    [{ ipField: "public_ip" }, "ipAddress", "public_ip"],
+    [{ publicIpShows: "null", absentValues: "null" }, "ipAddress", "ip_address"],
+    [{ absentValues: "null" }, "emptyFields", "null"],
+    [{ instanceLimit: "refused" }, "instancePages", "limit=200 is rejected"],
+    [{ pageSize: 1 }, "instancePages", "pages of 1"],
+    [{ itemsWithout: ["network", "labels"] }, "listItems", "Omit"],
+    [{ emptyItems: "null" }, "emptyPage", "items: null"],
+    [{ emptyItems: "absent" }, "emptyPage", "items: absent"],
+    [{ lastCursor: "absent" }, "emptyPage", "next_cursor: absent"],
+    [{ lastCursor: "empty" }, "emptyPage", "next_cursor: empty"],
+    [{ fractionalDates: true }, "dates", "fractions"],
+    [{ numbersAsText: true }, "problems", "Each error has one"],
+    [{ traceIds: "constant" }, "problems", "constant"],
+    [{ traceIds: "zeros" }, "problems", "zeros"],
+    [{ traceIds: "empty" }, "problems", "empty"],
+    [{ traceIds: "missing" }, "problems", "missing"],
+    [{ problemDetail: "list" }, "problems", "detail: list"],
+    [{ problemDetail: "missing" }, "problems", "detail: missing"],
+    [{ problemDetail: "long" }, "problems", "detail: long"],
+    [{ purgedStatus: 410 }, "unknownOperation", "4"],
+    [{ linkOrigin: "http://internal.example:81" }, "links", "http://internal.example:81"],
+  ];
+
+  test.each(switches)("reports %j", async (behaviour, point, observation) => {
+    const findings = await probed((await populated({ behaviour })).endpoint);
+    expect(findings.find((one) => one.point === point)?.observation).toContain(observation);
+    const { purgedStatus: _of, ...visible } = behaviour; // only operations that existed are purged
+    expect(observedBehaviour(findings)).toMatchObject(visible);
+  });
+
+  test("reports a deleted instance that the service still lists", async () => {
+    const emulator = await populated({ behaviour: { softDelete: "soft-deleted" } });
+    const [id = ""] = emulator.instances.keys();
+    await fetch(`${emulator.endpoint}/instances/${id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${emulator.token}` },
+    });
+    expect(observedBehaviour(await probed(emulator.endpoint))).toMatchObject({ softDelete: "soft-deleted" });
+  });
+
+  test("names the settings that a service with unusual fields requires", async () => {
+    const emulator = await populated({
+      behaviour: { revision: "body", revisionField: "row_rev", ipField: "public_ip", unshown: ["public_ip"] },
+    });
+    for (const id of emulator.instances.keys()) emulator.edit(id, { wan: "203.0.113.99" });
+    const findings = await probed(emulator.endpoint);
+    expect(requiredSettings(findings)).toEqual({ revisionField: "row_rev", ipAddressField: "wan" });
+    expect(formatReport(emulator.endpoint, findings)).toContain(
+      "pulumi config set cloudinfra:revisionField row_rev",
+    );
+  });
+
+  test("marks what an empty account can't show", async () => {
+    const emulator = await startEmulator();
+    onTestFinished(() => emulator.stop());
+    const findings = await probed(emulator.endpoint);
+    expect(verdictOf(findings, "revision")).toBe("unknown");
+    expect(works(findings)).toBe(true);
+    expect(formatReport(emulator.endpoint, findings)).toContain("need an existing object");
+  });
+
+  test("stops at a rejected token, whose value appears nowhere", async () => {
+    const emulator = await populated();
+    const findings = await probed(emulator.endpoint, "t-very-secret");
+    expect(findings.map(({ point, verdict }) => [point, verdict])).toEqual([
+      ["address", "works"],
+      ["token", "fails"],
+    ]);
+    const texts = formatReport(emulator.endpoint, findings) + JSON.stringify(reportAsJson("", findings));
+    expect(texts).toContain("variable CLOUDINFRA_TOKEN");
+    expect(texts).not.toContain("t-very-secret");
+  });
+
+  test("finds the API elsewhere on the host, without sending the token there", async () => {
+    const api = { items: [], has_more: false, next_cursor: null };
+    const seen: (string | undefined)[] = [];
+    const { origin } = await startService(({ path, headers }): Answer => {
+      if (path !== "/v1/projects") return { status: 404, body: "<html>not here</html>" };
+      seen.push(headers.authorization);
+      return { body: api };
+    });
+    const findings = await probed(`${origin}/cloud`);
+    expect(findings).toMatchObject([{ point: "address", verdict: "fails" }]);
+    expect(requiredSettings(findings)).toEqual({ endpoint: `${origin}/v1` });
+    expect(seen).toEqual([undefined]);
+  });
+
+  test("waits and retries after a 429", async () => {
+    const emulator = await populated();
+    emulator.fail({ kind: "status", status: 429, retryAfter: 0, times: 2 });
+    const findings = await probed(emulator.endpoint);
+    expect(verdictOf(findings, "rateLimit")).toBe("limited");
+    expect(verdictOf(findings, "address")).toBe("works");
+  });
+
+  test("reports the error of a service that can't be reached", async () => {
+    const emulator = await populated();
+    await emulator.pause();
+    await expect(probed(emulator.endpoint)).rejects.toMatchObject({ code: "unreachable" });
+  });
+
+  test("reports cursors that lead nowhere, because lists would fail", async () => {
+    const items = [
+      { id: "a", name: "a" },
+      { id: "b", name: "b" },
+    ];
+    const { origin } = await startService(({ path, query }): Answer => {
+      if (!path.endsWith("/projects")) return { status: 404, body: { code: "not_found" } };
+      const isShort = query.get("limit") === "1";
+      return { body: { items: isShort ? items.slice(0, 1) : items, next_cursor: isShort ? "again" : null } };
+    });
+    const findings = await probed(origin);
+    expect(verdictOf(findings, "projectPages")).toBe("fails");
+    expect(works(findings)).toBe(false);
+  });
+});
+
+describe("a profile of a service", () => {
+  /** What doesn't depend on time and place. */
+  const lasting = (findings: readonly Finding[]) =>
+    findings
+      .filter(({ point }) => !["address", "speed", "clock", "ids", "links"].includes(point))
+      .map(({ point, verdict, consequence }) => ({ point, verdict, consequence }));
+
+  test("makes the emulator behave like the service, so that another probe finds the same", async () => {
+    const behaviour: Partial<Behaviour> = {
+      getObject: 404,
+      ids: "number",
+      revision: "body",
+      revisionField: "version",
+      emptyItems: "absent",
+      lastCursor: "empty",
+      traceIds: "constant",
+      pageSize: 1,
+      fractionalDates: true,
+      itemsWithout: ["network"],
+      absentValues: "null",
+    };
+    const first = await probed((await populated({ behaviour })).endpoint);
+    const file = path.join(mkdtempSync(path.join(os.tmpdir(), "profile-")), "service.json");
+    writeFileSync(file, profileText(observedBehaviour(first)));
+    expect(readProfile(file)).toEqual(observedBehaviour(first));
+    const second = await probed((await populated({ like: file })).endpoint);
+    expect(lasting(second)).toEqual(lasting(first));
+    expect(observedBehaviour(second)).toEqual(observedBehaviour(first));
+  });
+
+  test.each([
+    ["not JSON", "{", "it isn't JSON"],
+    ["another version", '{"version":2,"behaviour":{}}', "version: must be 1"],
+    ["an unknown switch", '{"version":1,"behaviour":{"getobject":404}}', 'did you mean "getObject"?'],
+    ["an invalid value", '{"version":1,"behaviour":{"getObject":500}}', "Use getObject=200|404|405"],
+  ])("with %s is rejected with an error that names the file and the problem", (_what, text, problem) => {
+    const file = path.join(mkdtempSync(path.join(os.tmpdir(), "profile-")), "service.json");
+    writeFileSync(file, text);
+    expect(() => readProfile(file)).toThrow(file);
+    expect(() => readProfile(file)).toThrow(problem);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+});
