@@ -1,13 +1,14 @@
 #!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { CommanderError } from "commander";
 import { nodeProblem } from "../package";
 import { commandLine } from "./commands";
 
 /** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 async function main(args: readonly string[]): Promise<void> {
-  const { version }: { readonly version: string } = require("../../package.json");
   // Each command is loaded only when it runs, so that help and usage errors are fast.
-  const program = commandLine(version, {
+  const program = commandLine(packageVersion(), {
     emulator: async (options) => {
       const { runEmulator } = await import("./emulator.js");
       process.exitCode = await runEmulator(options);
@@ -37,6 +38,12 @@ async function main(args: readonly string[]): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? 0 : 2; // already printed
   }
+}
+
+function packageVersion(): string {
+  const file = readFileSync(path.join(__dirname, "..", "..", "package.json"), "utf8");
+  const { version }: { version?: unknown } = JSON.parse(file);
+  return String(version);
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -398,7 +398,7 @@ function checkRevision({ single, item, isInstance }: Samples): Finding {
   if (object === undefined || !isInstance)
     return finding("revision", "unknown", "No instance exists", "The revision can't be observed");
   const etag = single?.status === 200 ? single.header("etag") : undefined;
-  const inField = revisionOf(object, undefined, undefined);
+  const { revision: inField } = revisionOf(object, undefined, undefined);
   const field =
     inField === undefined
       ? undefined
