@@ -41,7 +41,7 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
   const backend = options.file === undefined ? undefined : folder;
   const byEndpoint = new Map<string, Journal>();
   const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
-    const endpoint = endpointOf(provider, settings);
+    const endpoint = endpointOf(provider, options.endpoint);
     if (endpoint === undefined) return undefined;
     const journal = byEndpoint.get(endpoint) ?? open(endpoint, backend);
     byEndpoint.set(endpoint, journal);
@@ -87,10 +87,7 @@ function journalDirOf(providers: readonly StackProvider[], { config }: JournalSe
 }
 
 /** Returns the normalized address of the service that a provider uses. An explicit provider keeps its own address. */
-function endpointOf(
-  provider: StackProvider | undefined,
-  { options: { endpoint } }: JournalSettings,
-): string | undefined {
+function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
   const own = stored(provider, "endpoint");
   const isExplicit = provider !== undefined && !provider.isDefault;
   const address =

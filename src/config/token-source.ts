@@ -116,7 +116,7 @@ async function tokenFromCommand(
     if (failure === undefined)
       return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
-      hint: hintOn(complaint, { command: value, output, former }),
+      hint: hintOn(complaint, value, output, former),
     });
   } catch (error) {
     if (!isTimeoutError(error)) throw error;
@@ -134,10 +134,7 @@ async function tokenFromCommand(
 /**
  * Removes the token from the complaint. A shell that traces commands repeats the token, and a command of one word may be the token itself.
  */
-function hintOn(
-  complaint: string,
-  { command, output, former }: Record<"command" | "output", string> & { readonly former: readonly string[] },
-): string {
+function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
   const words = wordsOf(command);
   const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
     (word) => word.length >= MIN_TOKEN_LENGTH,
