@@ -4,8 +4,6 @@ import fs, { type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { codeOf } from "../diagnostics/error";
 
-export { codeOf };
-
 /** The file system calls of the journal. */
 export type Disk = Pick<
   typeof fs,

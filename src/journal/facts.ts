@@ -3,7 +3,8 @@ import { hash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
+import { codeOf } from "../diagnostics/error";
+import { appendOrCreate, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
 // Provider processes record two things on disk besides entries: the facts of one run, and the deletions that this machine has requested.
 
