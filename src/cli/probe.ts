@@ -12,7 +12,7 @@ import { systemClock } from "../polling/clock";
 import { examine } from "../probe/examine";
 import { exercise } from "../probe/exercise";
 import { Exchanges, Lifecycle } from "../probe/lifecycle";
-import { type Finding, observedBehaviour, works } from "../probe/points";
+import { type Finding, observedBehaviour, requiredSettings, works } from "../probe/points";
 import { type ProbeRecord, RecordFile } from "../probe/record";
 import { formatReport, reportAsJson } from "../probe/report";
 import { openService, type ProbedService } from "../probe/service";
@@ -37,7 +37,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
     try {
       const findings = await examine(service);
       if (options.create && works(findings))
-        findings.push(...(await createAndDelete(service, setting, options)));
+        findings.push(...(await createAndDelete(service, withFound(setting, findings), options)));
       console.log(
         options.json
           ? JSON.stringify(reportAsJson(service.base, findings), null, 2)
@@ -66,6 +66,12 @@ async function settingsOf(options: ProbeOptions): Promise<Setting> {
       : explicitProvider(await readExport(options), provider).setting;
   process.chdir(folder); // paths and commands in the settings are relative to the program's folder
   return setting;
+}
+
+/** Adds the settings that the service requires according to the findings. */
+function withFound(setting: Setting, findings: readonly Finding[]): Setting {
+  const found = new Map(Object.entries(requiredSettings(findings)));
+  return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
 }
 
 /** Opens a session of the provider for a probe, and the file with the probe's record. */

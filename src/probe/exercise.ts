@@ -180,7 +180,7 @@ async function update(life: Lifecycle, exchanges: Exchanges, object: ApiObject):
   const context = life.context(instanceKind);
   const { revision } = object;
   if (revision === undefined)
-    return [finding("update", "limited", "Not tried without a revision", "Updates need a revision")];
+    return [finding("update", "limited", "Not tried without a revision", "Updates require a revision")];
   const { id, name, project, image, flavor, network, public_ip, ssh_keys } = object.fields;
   const writable = { project, name, image, flavor, network, public_ip, ssh_keys };
   const body = JSON.stringify({ ...writable, labels: { probe: "changed" } });

@@ -87,6 +87,15 @@ describe("`probe --create`", () => {
     expect((await run(["--clean"])).stderr).toContain("Nothing to clean up");
   });
 
+  test("uses the settings that the service requires, and reports them", async () => {
+    const { run, names } = await service({ revision: "body", revisionField: "row_rev" });
+    const { code, stdout } = await run(CREATE);
+    expect(code).toBe(0);
+    expect(stdout).toContain("pulumi config set cloudinfra:revisionField row_rev");
+    expect(stdout).toContain("An outdated If-Match is rejected (412)");
+    expect(names()).toEqual(["shop", "web"]);
+  });
+
   test("creates nothing while an earlier probe isn't cleaned up", async () => {
     const { run, emulator } = await service({});
     await run(CREATE, { at: 22, signal: "SIGKILL" });
