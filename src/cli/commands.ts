@@ -16,7 +16,7 @@ export interface EmulatorOptions {
   readonly host: string;
   readonly token?: string;
   /** The duration of operations, in seconds. */
-  readonly operationTime: number;
+  readonly operationTime?: number;
   readonly fault?: Faults;
   readonly behaviour?: Behaviour;
   readonly like?: string;
@@ -127,7 +127,11 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
       'Accept this bearer token. Required if other machines can reach the host. (default: "emulator-token")',
       nonEmpty,
     )
-    .option("--operation-time <seconds>", "Set the duration of operations.", parseSeconds, 3)
+    .option(
+      "--operation-time <seconds>",
+      'Set the duration of operations. With --like, the default is that of the profile. (default: "3")',
+      parseSeconds,
+    )
     .option("--fault <rule>", `Make requests fail. Repeatable. ${faults}`, addFault)
     .option(
       "--behaviour <key=value>",

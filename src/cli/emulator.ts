@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { isLoopback } from "../api/endpoint";
 import { codeOf } from "../diagnostics/error";
+import { quoteForShell } from "../diagnostics/format";
 import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
 import type { EmulatorOptions } from "./commands";
-import { quoteForShell } from "./pulumi";
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, operationTime, fault: faults = [], behaviour, like, verbose, json } = options;
+  const { port, host, token, fault: faults = [], behaviour, like, verbose, json } = options;
+  const { operationTime = like === undefined ? 3 : undefined } = options;
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const printRequest = (request: LoggedRequest): void =>
     console.log(json ? jsonLine(request) : requestLine(request));
@@ -17,7 +18,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
       ...{ port, host, faults, requestsKept: 0 },
       ...(token !== undefined && { token }),
       ...(like !== undefined && { like }),
-      behaviour: { operationMs: operationTime * 1000, ...behaviour },
+      behaviour: { ...(operationTime !== undefined && { operationMs: operationTime * 1000 }), ...behaviour },
       ...(verbose && { onRequest: printRequest }),
     });
   } catch (error) {

@@ -6,13 +6,14 @@ import { createInterface } from "node:readline/promises";
 import { readSettings } from "../config/read-settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
+import { redact } from "../diagnostics/redact";
 import { profileText } from "../emulator/profile";
 import { journalFolder, projectFileFor } from "../journal/location";
 import { systemClock } from "../polling/clock";
 import { examine } from "../probe/examine";
 import { exercise } from "../probe/exercise";
 import { Exchanges, Lifecycle } from "../probe/lifecycle";
-import { type Finding, observedBehaviour, requiredSettings, works } from "../probe/points";
+import { addFindings, type Finding, observedBehaviour, requiredSettings, works } from "../probe/points";
 import { type ProbeRecord, RecordFile } from "../probe/record";
 import { formatReport, reportAsJson } from "../probe/report";
 import { openService, type ProbedService } from "../probe/service";
@@ -34,16 +35,20 @@ export async function probe(options: ProbeOptions): Promise<number> {
     const setting = await settingsOf(options);
     if (options.clean) return await clean(setting);
     const service = await openService(readSettings(setting, process.env), process.env, systemClock);
+    const tokens = [...service.tokens];
     try {
-      const findings = await examine(service);
+      let findings = await examine(service);
       if (options.create && works(findings))
-        findings.push(...(await createAndDelete(service, withFound(setting, findings), options)));
-      console.log(
-        options.json
-          ? JSON.stringify(reportAsJson(service.base, findings), null, 2)
-          : formatReport(service.base, findings),
-      );
-      if (output !== undefined) await writeProfile(output, profileText(observedBehaviour(findings)));
+        findings = addFindings(
+          findings,
+          await createAndDelete(service, findings, withFound(setting, findings), options, tokens),
+        );
+      const clean = (text: string): string => redact(text, tokens);
+      const report = options.json
+        ? JSON.stringify(reportAsJson(service.base, findings), null, 2)
+        : formatReport(service.base, findings);
+      console.log(clean(report));
+      if (output !== undefined) await writeProfile(output, clean(profileText(observedBehaviour(findings))));
       return works(findings) ? 0 : 1;
     } finally {
       await service.close();
@@ -86,12 +91,15 @@ function openSession(setting: Setting, exchanges: Exchanges): { session: Session
 /**
  * Creates one instance, observes the service, and deletes the instance, even after Ctrl-C.
  *
+ * @param tokens receives the tokens of the requests
  * @throws CloudInfraError `aborted` if the user doesn't confirm; `conflict` if an earlier probe hasn't been cleaned up
  */
 async function createAndDelete(
   service: ProbedService,
+  findings: readonly Finding[],
   setting: Setting,
   options: ProbeOptions,
+  tokens: string[],
 ): Promise<Finding[]> {
   const exchanges = new Exchanges();
   const { session, file } = openSession(setting, exchanges);
@@ -112,11 +120,14 @@ async function createAndDelete(
       creations: [],
     };
     const life = new Lifecycle(session, file, record, interruption.signal);
+    const { project, region } = options;
     process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
     try {
-      const project = options.project ?? (await newProject(life, name, options));
-      return await exercise(life, exchanges, { ...fields, project });
+      return await exercise(life, exchanges, { ...fields, project, region }, findings, () =>
+        examine(service),
+      );
     } finally {
+      tokens.push(...session.client.tokens);
       reportCleaned(await life.uninterrupted().clean());
     }
   } finally {
@@ -125,20 +136,19 @@ async function createAndDelete(
   }
 }
 
-async function newProject(life: Lifecycle, name: string, { region = "" }: ProbeOptions): Promise<string> {
-  const { created } = await life.create("project", { name, region });
-  return (await created()).id;
-}
-
 /** Returns the arguments of the probe's instance: those of the options or, if they are omitted, of an existing instance. */
 async function instanceFields(
   service: ProbedService,
   options: ProbeOptions,
 ): Promise<Readonly<Record<string, string>>> {
   const { json } = await service.get("/instances");
-  const [existing]: unknown[] = Array.isArray(json.items) ? json.items : [];
+  const [item]: unknown[] = Array.isArray(json.items) ? json.items : [];
+  const { id } = Object(item);
+  // A list may omit fields.
+  const single = id === undefined ? undefined : await service.get(`/instances/${encodeURIComponent(id)}`);
+  const existing = { ...Object(item), ...(single?.status === 200 && single.json) };
   const argument = (name: "image" | "flavor" | "network"): string => {
-    const value = options[name] ?? Object(existing)[name];
+    const value = options[name] ?? existing[name];
     if (typeof value === "string") return value;
     throw new CloudInfraError("config_missing", `the ${name} of the instance is unknown`, {
       hint: `Set it with --${name}. If the account has an instance, the probe uses the values of that instance.`,
@@ -155,12 +165,14 @@ async function confirmed(
 ): Promise<void> {
   const place = project === undefined ? `a new project in the region ${region}` : `project ${project}`;
   console.error(
-    `The probe creates an instance in ${place}, changes its labels, and deletes everything that it has created:
+    `The probe creates an instance in ${place}, changes its name, labels and SSH keys, and deletes it again:
   name     ${name}
   image    ${image}
   flavor   ${flavor}
   network  ${network}
-A service that ignores idempotency keys, or allows duplicate names, may create up to three instances.`,
+  address  public, chosen by the service
+It also requests instances with the same name, with the same idempotency key, and with an unknown flavor. The service may create some of
+them. The probe deletes everything that it has created.`,
   );
   if (yes) return;
   const prompt = createInterface({ input: process.stdin, output: process.stderr });

@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import type { Configuration } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
+import { quoteForShell } from "../diagnostics/format";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
 /** The stack and folder of a command. */
@@ -19,11 +20,6 @@ export interface Target {
 export function commandLineFor(words: readonly string[], { stack, cwd }: Target): string {
   const folder = cwd === "." ? [] : ["--cwd", cwd];
   return [...words, ...stackOption(stack), ...folder].map(quoteForShell).join(" ");
-}
-
-/** Quotes a word for a shell if necessary. */
-export function quoteForShell(word: string): string {
-  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Returns the option for a stack. Without a name, Pulumi uses the selected stack. */

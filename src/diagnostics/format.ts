@@ -150,7 +150,7 @@ function requestLine(error: CloudInfraError): string {
 }
 
 /** Replaces line breaks and control characters, so that text of the service can't break the layout or control the terminal. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   // One character class for the whole run. Separate classes for the whitespace around it would need quadratic time for long runs.
   return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
     /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
@@ -186,4 +186,9 @@ function wrapped(text: string): string {
     } else line += ` ${word}`;
   }
   return [...lines, line].join("\n");
+}
+
+/** Quotes a word for a shell if necessary. */
+export function quoteForShell(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,7 +4,7 @@ import { isAddress, isPrivate } from "../model/addresses";
 import { referencedId } from "../model/changes";
 import { instanceFields } from "../model/kinds";
 import { isDeleted } from "../provider/lookup/object-getter";
-import { type Finding, finding } from "./points";
+import { type Finding, failing, limited, REFRESH_FIRST, seen, unknown } from "./points";
 import type { ProbedService, ProbeReply } from "./service";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -60,6 +60,7 @@ export async function examine(service: ProbedService): Promise<Finding[]> {
     checkIpAddress(samples),
     checkDeletedObjects(samples),
     checkUnknownOperation(samples),
+    checkOtherFields(samples),
     checkLinks(service, samples),
     checkSpeed(service),
     checkRateLimit(service),
@@ -72,14 +73,14 @@ async function checkAddress({ base, get }: ProbedService, reply: ProbeReply): Pr
   const path = "GET /projects";
   const isPage = status === 200 && "items" in reply.json;
   if (isPage || (status >= 400 && (problem !== undefined || status === 401 || status === 403)))
-    return finding("address", "works", `${base} offers this API`, "none");
+    return seen("address", `${base} offers this API`);
   const shown =
     status >= 300 && status < 400
       ? `${path} returned a redirect (${status})`
       : `${path} returned ${body.kind === "unreadable" ? "a web page or another text" : "something other than a page"} (${status})`;
   const other = await findApi(get, base);
   const consequence = other === undefined ? "Correct the endpoint" : `The API is at ${other}`;
-  return finding("address", "fails", shown, consequence, other ? { settings: { endpoint: other } } : {});
+  return failing("address", shown, consequence, other ? { settings: { endpoint: other } } : {});
 }
 
 /** Looks for the API elsewhere on the same host. Sends no token. */
@@ -95,11 +96,11 @@ async function findApi(get: ProbedService["get"], base: string): Promise<string 
 
 function checkToken({ tokenOrigin }: ProbedService, { status, problem }: ProbeReply): Finding {
   const source = `the token from ${tokenOrigin}`;
-  if (status === 200) return finding("token", "works", `The service accepts ${source}`, "none");
+  if (status === 200) return seen("token", `The service accepts ${source}`);
   const reason = problem?.detail ?? problem?.code ?? "no reason given";
   const what = status === 403 ? "lacks the permission to list projects" : "is rejected";
   const fix = status === 403 ? "Request the missing permission" : "Set a valid token";
-  return finding("token", "fails", `${capitalized(source)} ${what} (${status}): ${reason}`, fix);
+  return failing("token", `${capitalized(source)} ${what} (${status}): ${reason}`, fix);
 }
 
 async function collectSamples(service: ProbedService, projects: ProbeReply): Promise<Samples> {
@@ -129,12 +130,11 @@ async function collectSamples(service: ProbedService, projects: ProbeReply): Pro
 function checkWrongToken({ rejections: [reply] }: Samples): Finding {
   const { status = 0, problem } = reply ?? {};
   const document = problem === undefined ? "no problem document" : "a problem document";
-  if (status === 401) return finding("wrongToken", "works", `401 with ${document}`, "none");
+  if (status === 401) return seen("wrongToken", `401 with ${document}`);
   return status < 400
-    ? finding("wrongToken", "limited", `Accepted (${status})`, "The service doesn't check tokens")
-    : finding(
+    ? limited("wrongToken", `Accepted (${status})`, "The service doesn't check tokens")
+    : limited(
         "wrongToken",
-        "limited",
         `${status} with ${document}`,
         "An expired token is never renewed, because the status isn't 401",
       );
@@ -144,12 +144,7 @@ function checkProblems({ rejections }: Samples): Finding {
   const documents = rejections.filter(({ status }) => status >= 400);
   const problems = documents.flatMap(({ problem }) => problem ?? []);
   if (problems.length < documents.length || problems.length === 0)
-    return finding(
-      "problems",
-      "limited",
-      "Some errors have no problem document",
-      "Errors contain only the status",
-    );
+    return limited("problems", "Some errors have no problem document", "Errors contain only the status");
   const bodies = documents.map(({ json }) => json);
   const ids = bodies.map(({ trace_id }) => trace_id);
   const details = bodies.map(({ detail }) => detail);
@@ -174,14 +169,11 @@ function checkProblems({ rejections }: Samples): Finding {
     problemDetail,
     numbersAsText: bodies.some(({ status }) => typeof status === "string"),
   } satisfies Partial<Behaviour>;
-  const observation = `Each error has one; trace ids: ${traceIds}; detail: ${problemDetail}`;
-  const consequence =
-    traceIds === "fresh"
-      ? "none"
-      : "Errors don't show which request failed, and a stored failure can't be recognized";
-  return finding("problems", traceIds === "fresh" ? "works" : "limited", observation, consequence, {
-    behaviour,
-  });
+  const numbers = behaviour.numbersAsText ? "; numbers are strings" : "";
+  const observation = `Each error has one; trace ids: ${traceIds}; detail: ${problemDetail}${numbers}`;
+  if (traceIds === "fresh") return seen("problems", observation, behaviour);
+  const consequence = "Errors don't show which request failed, and a stored failure can't be recognized";
+  return limited("problems", observation, consequence, { behaviour });
 }
 
 async function checkPages(
@@ -201,23 +193,21 @@ async function checkPages(
   const accepted = isAccepted ? "limit=200 is accepted" : `limit=200 is rejected (${reply.status})`;
   const size = isLast ? `all ${items.length} on one page` : `pages of ${items.length}`;
   if (items.length < 2 && isLast)
-    return finding(
+    return unknown(
       point,
-      "unknown",
       `${accepted}; ${items.length} listed`,
       "Cursors can't be checked with fewer than 2 objects",
       { behaviour },
     );
   const fault = await followCursors(service, path);
   if (fault !== undefined)
-    return finding(point, "fails", `${accepted}; ${fault}`, "Lists would be incomplete, so they fail", {
+    return failing(point, `${accepted}; ${fault}`, "Lists would be incomplete, so they fail", {
       behaviour,
     });
-  const isSlow = !isAccepted || "pageSize" in behaviour;
-  const consequence = isSlow ? "Refreshing many objects takes more requests" : "none";
-  return finding(point, isSlow ? "limited" : "works", `${accepted}; ${size}; cursors work`, consequence, {
-    behaviour,
-  });
+  const observation = `${accepted}; ${size}; cursors work`;
+  return isAccepted && !("pageSize" in behaviour)
+    ? seen(point, observation, behaviour)
+    : limited(point, observation, "Refreshing many objects takes more requests", { behaviour });
 }
 
 /** Reads two pages of one object each. @returns what is wrong with the cursors, if anything */
@@ -235,23 +225,17 @@ async function followCursors(service: ProbedService, path: string): Promise<stri
 async function checkEmptyPage(service: ProbedService): Promise<Finding> {
   const reply = await service.get("/instances", { query: { project: NO_ID } });
   if (reply.status >= 400)
-    return finding(
-      "emptyPage",
-      "works",
-      `An unknown project in a filter is rejected (${reply.status})`,
-      "none",
-    );
+    return seen("emptyPage", `An unknown project in a filter is rejected (${reply.status})`);
   const { items, next_cursor: cursor } = reply.json;
   const emptyItems = items === undefined ? "absent" : items === null ? "null" : "list";
   const lastCursor = cursor === undefined ? "absent" : cursor === "" ? "empty" : "null";
   const observation = `items: ${emptyItems === "list" ? "empty list" : emptyItems}; next_cursor: ${lastCursor}`;
-  return finding("emptyPage", "works", observation, "none", { behaviour: { emptyItems, lastCursor } });
+  return seen("emptyPage", observation, { emptyItems, lastCursor });
 }
 
 async function checkFilters(service: ProbedService, { instanceItems }: Samples): Promise<Finding> {
   const [sample] = instanceItems;
-  if (sample === undefined)
-    return finding("filters", "unknown", "No instance exists", "Filters can't be checked");
+  if (sample === undefined) return unknown("filters", "No instance exists", "Filters can't be checked");
   const project = referencedId(sample.project);
   const [label] = Object.entries(Object(sample.labels));
   const filters: Record<string, string> = {
@@ -269,10 +253,9 @@ async function checkFilters(service: ProbedService, { instanceItems }: Samples):
   }
   const checked = Object.keys(filters).join(", ");
   return broken.length === 0
-    ? finding("filters", "works", `Work: ${checked}`, "none")
-    : finding(
+    ? seen("filters", `Work: ${checked}`)
+    : limited(
         "filters",
-        "limited",
         capitalized(broken.join("; ")),
         "`getInstances` returns wrong results if you use these filters",
       );
@@ -282,8 +265,7 @@ function checkIds({ projectItems, instanceItems }: Samples): Finding {
   const items = [...instanceItems, ...projectItems];
   const all = items.map(({ id }) => id);
   const [sample] = all;
-  if (sample === undefined)
-    return finding("ids", "unknown", "No object exists", "The style of ids can't be observed");
+  if (sample === undefined) return unknown("ids", "No object exists", "The style of ids can't be observed");
   const isSlug = items.every(
     ({ id, name }) => typeof name === "string" && slug(name).startsWith(String(id).replace(/-\d+$/, "")),
   );
@@ -298,13 +280,11 @@ function checkIds({ projectItems, instanceItems }: Samples): Finding {
             ? "slug"
             : "prefixed";
   const mayBeReused = ids === "number" || ids === "counter" || ids === "slug";
-  const consequence = mayBeReused
-    ? "The service may reuse ids: run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi"
-    : "none";
   const example = typeof sample === "number" ? "numbers" : `such as ${String(sample)}`;
-  return finding("ids", mayBeReused ? "limited" : "works", `Style: ${ids}, ${example}`, consequence, {
-    behaviour: { ids },
-  });
+  const observation = `Style: ${ids}, ${example}`;
+  return mayBeReused
+    ? limited("ids", observation, `The service may reuse ids: ${REFRESH_FIRST}`, { behaviour: { ids } })
+    : seen("ids", observation, { ids });
 }
 
 const slug = (name: string): string => name.toLowerCase().replace(/[^a-z\d]+/g, "-");
@@ -312,9 +292,8 @@ const slug = (name: string): string => name.toLowerCase().replace(/[^a-z\d]+/g, 
 function checkDates({ single, item, projectItems }: Samples): Finding {
   const listed = item?.created_at ?? projectItems[0]?.created_at;
   if (listed === undefined)
-    return finding(
+    return limited(
       "dates",
-      "limited",
       "Lists contain no creation date",
       "An object with a reused id can't be recognized",
     );
@@ -323,16 +302,11 @@ function checkDates({ single, item, projectItems }: Samples): Finding {
   const isValid = !Number.isNaN(Date.parse(String(listed)));
   const hasZone = /(Z|[+-]\d\d:?\d\d)$/.test(String(listed));
   return isValid && hasZone
-    ? finding(
+    ? seen("dates", `ISO 8601${fractionalDates ? ", with fractions of seconds only in lists" : ""}`, {
+        fractionalDates,
+      })
+    : limited(
         "dates",
-        "works",
-        `ISO 8601${fractionalDates ? ", with fractions of seconds only in lists" : ""}`,
-        "none",
-        { behaviour: { fractionalDates } },
-      )
-    : finding(
-        "dates",
-        "limited",
         "Creation dates have no time zone or another format",
         "An object with a reused id can't be recognized",
       );
@@ -340,15 +314,13 @@ function checkDates({ single, item, projectItems }: Samples): Finding {
 
 function checkSingleObject({ single, isInstance }: Samples): Finding {
   if (single === undefined)
-    return finding("singleObject", "unknown", "No object exists", "GET of one object can't be checked");
+    return unknown("singleObject", "No object exists", "GET of one object can't be checked");
   const { status } = single;
   const what = isInstance ? "an instance" : "a project";
-  if (status === 200)
-    return finding("singleObject", "works", `Returns ${what}`, "none", { behaviour: { getObject: 200 } });
+  if (status === 200) return seen("singleObject", `Returns ${what}`, { getObject: 200 });
   const isKnown = status === 404 || status === 405;
-  return finding(
+  return limited(
     "singleObject",
-    "limited",
     `${status} for ${what} that the list contains`,
     "The provider reads lists instead, which takes more time in projects with many instances",
     isKnown ? { behaviour: { getObject: status } } : {},
@@ -356,29 +328,24 @@ function checkSingleObject({ single, isInstance }: Samples): Finding {
 }
 
 function checkListItems({ single, item, isInstance }: Samples): Finding {
-  if (item === undefined || single?.status !== 200 || !isInstance)
-    return finding(
-      "listItems",
-      "unknown",
-      "No instance can be compared",
-      "Differences between lists and GET can't be observed",
-    );
+  if (item === undefined || !isInstance)
+    return unknown("listItems", "No instance exists", "Differences between lists and GET can't be observed");
+  if (single?.status !== 200) return seen("listItems", "Are the only source of values");
   const itemsWithout = Object.keys(single.json).filter((name) => !(name in item));
   return itemsWithout.length === 0
-    ? finding("listItems", "works", "Contain all fields", "none", { behaviour: { itemsWithout } })
-    : finding(
+    ? seen("listItems", "Contain all fields", { itemsWithout })
+    : seen(
         "listItems",
-        "works",
         `Omit ${itemsWithout.join(", ")}`,
+        { itemsWithout },
         "A refresh reads instances one by one if a field may have changed",
-        { behaviour: { itemsWithout } },
       );
 }
 
 function checkEmptyFields({ item, single, isInstance }: Samples): Finding {
   const object = single?.status === 200 ? single.json : item;
   if (object === undefined || !isInstance)
-    return finding("emptyFields", "unknown", "No instance exists", "Empty fields can't be observed");
+    return unknown("emptyFields", "No instance exists", "Empty fields can't be observed");
   const hasNull = Object.values(object).includes(null);
   const absentValues = hasNull ? "null" : "omitted";
   const unshown = instanceFields.map(({ wire }) => wire).filter((wire) => !(wire in object) && !hasNull);
@@ -387,24 +354,21 @@ function checkEmptyFields({ item, single, isInstance }: Samples): Finding {
     : unshown.length === 0
       ? "None is empty"
       : `${unshown.join(", ")} not returned`;
-  return finding("emptyFields", "works", observation, "none", { behaviour: { absentValues } });
+  return seen("emptyFields", observation, { absentValues });
 }
 
+const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 /** Names that a revision may have in a service with an unusual name. */
 const UNUSUAL_REVISIONS = /rev|etag|version|lock|generation/i;
 
 function checkRevision({ single, item, isInstance }: Samples): Finding {
   const object = single?.status === 200 ? single.json : item;
   if (object === undefined || !isInstance)
-    return finding("revision", "unknown", "No instance exists", "The revision can't be observed");
+    return unknown("revision", "No instance exists", "The revision can't be observed");
   const etag = single?.status === 200 ? single.header("etag") : undefined;
   const { revision: inField } = revisionOf(object, undefined, undefined);
   const field =
-    inField === undefined
-      ? undefined
-      : ["revision", "etag", "version", "resource_version", "revision_tag"].find(
-          (name) => object[name] !== undefined,
-        );
+    inField === undefined ? undefined : REVISION_FIELDS.find((name) => object[name] !== undefined);
   const named = field === undefined ? {} : { revisionField: field };
   if (etag !== undefined || inField !== undefined) {
     const isWeak = etag?.startsWith("W/") ?? false;
@@ -419,25 +383,18 @@ function checkRevision({ single, item, isInstance }: Samples): Finding {
       etag === undefined ? undefined : isWeak ? "a weak ETag header" : "the ETag header",
       field && `the field ${field}`,
     ];
-    return finding("revision", "works", `In ${places.filter(Boolean).join(" and ")}`, "none", {
-      behaviour: { revision, ...named },
-    });
+    const [place, other] = places.filter(Boolean);
+    const observation = other === undefined ? `Only in ${place}` : `In ${place} and ${other}`;
+    return seen("revision", observation, { revision, ...named });
   }
   const candidate = Object.keys(object).find((name) => UNUSUAL_REVISIONS.test(name));
   if (candidate !== undefined)
-    return finding(
-      "revision",
-      "limited",
-      `Perhaps in the field ${candidate}`,
-      "Updates require this setting",
-      {
-        settings: { revisionField: candidate },
-        behaviour: { revision: "body", revisionField: candidate },
-      },
-    );
-  return finding(
+    return limited("revision", `Perhaps in the field ${candidate}`, "Updates require this setting", {
+      settings: { revisionField: candidate },
+      behaviour: { revision: "body", revisionField: candidate },
+    });
+  return limited(
     "revision",
-    "limited",
     "Not found",
     "Updates can't detect other people's changes, so the service may reject them",
     { behaviour: { revision: "none" } },
@@ -453,60 +410,67 @@ function checkIpAddress({ single, instanceItems }: Samples): Finding {
     const ipField = IP_FIELDS.find((name) => isAddress(object[name]));
     if (ipField !== undefined) {
       const publicIpShows = object.public_ip === null ? "null" : "mode";
-      return finding("ipAddress", "works", `In the field ${ipField}`, "none", {
-        behaviour: { ipField, publicIpShows },
-      });
+      const mode = publicIpShows === "null" ? "; public_ip is null" : "";
+      return seen("ipAddress", `In the field ${ipField}${mode}`, { ipField, publicIpShows });
     }
     const other = Object.keys(object).find((name) => isPublic(object[name]));
     if (other !== undefined)
-      return finding(
-        "ipAddress",
-        "limited",
-        `In the field ${other}`,
-        "The output `ipAddress` requires this setting",
-        { settings: { ipAddressField: other } },
-      );
+      return limited("ipAddress", `In the field ${other}`, "The output `ipAddress` requires this setting", {
+        settings: { ipAddressField: other },
+      });
   }
-  return finding("ipAddress", "unknown", "No instance has a public address", "The field can't be observed");
+  return unknown("ipAddress", "No instance has a public address", "The field can't be observed");
 }
 
 function checkDeletedObjects({ instanceItems }: Samples): Finding {
   const deleted = instanceItems.find((fields) => isDeleted({ id: String(fields.id), fields }));
-  if (deleted === undefined) return finding("deletedObjects", "works", "None is listed", "none");
+  if (deleted === undefined) return seen("deletedObjects", "None is listed");
   const softDelete = String(deleted.status);
-  return finding(
+  return seen(
     "deletedObjects",
-    "works",
     `Remain listed with the status ${softDelete}`,
+    { softDelete },
     "They count as deleted",
-    { behaviour: { softDelete } },
   );
 }
 
 function checkUnknownOperation({ rejections: [, reply] }: Samples): Finding {
   const { status = 0 } = reply ?? {};
   if (status === 404 || status === 410)
-    return finding("unknownOperation", "works", String(status), "none", {
-      behaviour: { purgedStatus: status },
-    });
-  return finding(
+    return seen("unknownOperation", String(status), { purgedStatus: status });
+  return limited(
     "unknownOperation",
-    "limited",
     String(status),
     "If an operation is purged, waiting for it fails, and you have to run `pulumi up` again",
   );
 }
 
+const KNOWN_FIELDS = ["id", "status", "created_at", "updated_at", "url", ...REVISION_FIELDS, ...IP_FIELDS];
+
+function checkOtherFields({ single, item, isInstance }: Samples): Finding {
+  const object = single?.status === 200 ? single.json : item;
+  if (object === undefined || !isInstance)
+    return unknown("otherFields", "No instance exists", "Other fields can't be observed");
+  const known = new Set<string>([...KNOWN_FIELDS, ...instanceFields.map(({ wire }) => wire)]);
+  const others = Object.keys(object).filter((name) => !known.has(name) && !UNUSUAL_REVISIONS.test(name));
+  if (others.length === 0) return seen("otherFields", "None");
+  // A profile doesn't contain values of the account.
+  const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
+  return seen("otherFields", others.join(", "), { extraFields }, "The provider ignores them");
+}
+
 function checkLinks({ base }: ProbedService, { item, single }: Samples): Finding {
   const link = single?.json.url ?? item?.url;
   if (typeof link !== "string" || !URL.canParse(link))
-    return finding("links", "unknown", "No object has a link", "Links can't be observed");
+    return unknown("links", "No object has a link", "Links can't be observed");
   const { origin } = new URL(link);
-  if (origin === new URL(base).origin)
-    return finding("links", "works", "Have the host of the endpoint", "none");
-  return finding("links", "works", `Have another host: ${origin}`, "The provider uses only their paths", {
-    behaviour: { linkOrigin: origin },
-  });
+  if (origin === new URL(base).origin) return seen("links", "Have the host of the endpoint");
+  return seen(
+    "links",
+    `Have another host: ${origin}`,
+    { linkOrigin: origin },
+    "The provider uses only their paths",
+  );
 }
 
 function checkSpeed({ replies }: ProbedService): Finding {
@@ -514,8 +478,8 @@ function checkSpeed({ replies }: ProbedService): Finding {
   const median = times[Math.floor(times.length / 2)] ?? 0;
   const observation = `${Math.round(median)} ms (median), ${Math.round(times.at(-1) ?? 0)} ms (maximum) of ${times.length}`;
   return median < 1_000
-    ? finding("speed", "works", observation, "none")
-    : finding("speed", "limited", observation, "Each change takes several round trips");
+    ? seen("speed", observation)
+    : limited("speed", observation, "Each change takes several round trips");
 }
 
 const RATE_HEADERS = [
@@ -527,38 +491,28 @@ const RATE_HEADERS = [
 ];
 
 function checkRateLimit({ replies }: ProbedService): Finding {
-  const limited = replies.filter(({ status }) => status === 429).length;
+  const rejected = replies.filter(({ status }) => status === 429).length;
   const shown = RATE_HEADERS.flatMap((name) => {
     const value = replies.map(({ header }) => header(name)).find((one) => one !== undefined);
     return value === undefined ? [] : [`${name}: ${value}`];
   });
-  if (limited > 0)
-    return finding(
-      "rateLimit",
-      "limited",
-      `${limited} replies had the status 429`,
-      "Large stacks take longer",
-      { settings: { maxRequestsPerSecond: "5" } },
-    );
+  if (rejected > 0)
+    return limited("rateLimit", `${rejected} replies had the status 429`, "Large stacks take longer", {
+      settings: { maxRequestsPerSecond: "5" },
+    });
   const observation = shown.length === 0 ? "No headers announce a limit" : shown.join("; ");
-  return finding("rateLimit", "works", observation, "The provider slows down after a 429");
+  return seen("rateLimit", observation, undefined, "The provider slows down after a 429");
 }
 
 function checkClock({ projects }: Samples): Finding {
   const date = Date.parse(projects.header("date") ?? "");
-  if (Number.isNaN(date))
-    return finding("clock", "unknown", "Replies have no Date header", "Clocks can't be compared");
+  if (Number.isNaN(date)) return unknown("clock", "Replies have no Date header", "Clocks can't be compared");
   const skewS = Math.round((date - Date.now()) / 1_000);
-  if (Math.abs(skewS) <= 60)
-    return finding("clock", "works", "The clocks of the service and of this machine agree", "none");
+  if (Math.abs(skewS) <= 60) return seen("clock", "The clocks of the service and of this machine agree");
   const observation = `The service's clock is ${Math.abs(skewS)} s ${skewS > 0 ? "ahead" : "behind"}`;
-  const isSerious = Math.abs(skewS) > 3_000;
-  return finding(
-    "clock",
-    isSerious ? "limited" : "works",
-    observation,
-    isSerious ? "Correct this machine's clock: idempotency keys are dated by it" : "none",
-  );
+  return Math.abs(skewS) > 3_000
+    ? limited("clock", observation, "Correct this machine's clock: idempotency keys are dated by it")
+    : seen("clock", observation);
 }
 
 function itemsOf({ json: { items } }: ProbeReply): Item[] {

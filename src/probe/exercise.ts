@@ -1,258 +1,533 @@
-import type { ApiObject } from "../api/client";
-import { isCloudInfraError } from "../diagnostics/error";
+import { generateKeyPairSync } from "node:crypto";
+import { v4 as uuidV4 } from "uuid";
+import type { Accepted, ApiObject } from "../api/client";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Behaviour } from "../emulator";
 import { isSameJson } from "../model/changes";
-import { instanceKind } from "../model/kinds";
-import type { Operation } from "../polling/wait";
-import type { Exchange, Exchanges, Lifecycle } from "./lifecycle";
-import { type Finding, finding } from "./points";
+import { instanceKind as kind } from "../model/kinds";
+import { isTerminal } from "../polling/wait";
+import type { Exchange, Exchanges, Finished, Lifecycle, Started } from "./lifecycle";
+import { causeOf, type Finding, failing, limited, observedBehaviour, REFRESH_FIRST, seen } from "./points";
+import {
+  after,
+  createdValues,
+  creationReply,
+  deletionReply,
+  failures,
+  type Lag,
+  labelsAfter,
+  lagFinding,
+  operationFinding,
+  PAUSES_MS,
+  type Reads,
+  type Shown,
+  staleRevision,
+  statusCode,
+  timeOf,
+  updateReply,
+} from "./replies";
 
 type Fields = Readonly<Record<string, unknown>>;
+type Method = "POST" | "PUT" | "DELETE";
+
+/** A service may reject a request without permission as if the object didn't exist. */
+const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
+const MAX_CREATIONS = 3;
+/** Values that services normalize in different ways. */
+const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
+const PLAIN_LABELS = { probe: "plain" };
 
 /**
  * Creates, changes and deletes one instance, and reports how the service behaves. The caller cleans up.
  *
- * @param fields the arguments of the instance, with wire names
- * @throws CloudInfraError if the instance can't be created
+ * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
+ * @param examined what reading has shown
+ * @param reexamine examines the service again while the instance exists
+ * @returns the findings. The last one has the verdict `fails` if nothing could be created
+ * @throws CloudInfraError if a request has no reply
  */
-export async function exercise(life: Lifecycle, exchanges: Exchanges, fields: Fields): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const sent = { ...fields, name: life.name, labels: { probe: "true", other: "kept" } };
-  const { key, accepted, created } = await life.create("instance", sent);
-  const first = exchanges.last("POST");
-  findings.push(creationReply(first));
-  findings.push(await visibility(life));
-  findings.push(...(await replay(life, exchanges, { key, sent, first })));
-  const started = exchanges.all.length;
-  const object = await created();
-  const polls = exchanges.all
-    .slice(started)
-    .filter(({ request }) => request.url.pathname.includes("/operations/"));
-  if (accepted.kind === "operation") {
-    findings.push(operation(polls, first));
-    findings.push(await finishedOperation(life, accepted.operation));
-  }
-  findings.push(createdValues(object, sent));
-  findings.push(await duplicateName(life, exchanges, sent));
-  findings.push(...(await update(life, exchanges, object)));
-  findings.push(await deletion(life, exchanges, object));
-  return findings;
-}
-
-const formOf = (link: unknown): "missing" | "relative" | "absolute" =>
-  typeof link !== "string" ? "missing" : link.startsWith("/") ? "relative" : "absolute";
-
-function creationReply({ reply, json }: Exchange): Finding {
-  const location = formOf(reply.header("location"));
-  const hasOperation = "id" in json && "status" in json;
-  const behaviour: Partial<Behaviour> = {
-    location,
-    ...(reply.status === 202 && !hasOperation && { acceptedReply: "location" }),
-  };
-  const observation = `${reply.status}; ${hasOperation ? "an operation or object" : "no operation"} in the body; Location: ${location}`;
-  const isUntraceable = !hasOperation && location === "missing";
-  return isUntraceable
-    ? finding("creation", "fails", observation, "The result of a creation can't be found")
-    : finding("creation", "works", observation, "none", { behaviour });
-}
-
-async function visibility(life: Lifecycle): Promise<Finding> {
-  const { instances } = life.session.client;
-  const listed = await instances.list({ project: life.projectId }, life.context(instanceKind));
-  const isVisible = listed.some(({ fields }) => fields.name === life.name);
-  const instanceVisible = isVisible ? "at-once" : "when-done";
-  const observation = `Lists show a new instance ${isVisible ? "immediately" : "later"}`;
-  return finding("visibility", "works", observation, "none", { behaviour: { instanceVisible } });
-}
-
-/** Sends the creation again, and then another one with the same key. */
-async function replay(
+export function exercise(
   life: Lifecycle,
   exchanges: Exchanges,
-  { key, sent, first }: { key: string; sent: Fields; first: Exchange },
+  arguments_: Fields,
+  examined: readonly Finding[],
+  reexamine: () => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
-  await life.create("instance", sent, key).catch(requireRejection);
-  const second = exchanges.last("POST");
-  const isSame = second.json.id === first.json.id && second.reply.status < 300;
-  if (!isSame)
-    return [
-      finding(
-        "replay",
-        "limited",
-        `The same key returned ${second.reply.status} with another result`,
-        "If a reply is lost, a retry may create a second object. The package can't prevent that",
-      ),
-    ];
-  await life.create("instance", { ...sent, name: `${life.name}-other` }, key).catch(requireRejection);
-  const { reply, json } = exchanges.last("POST");
-  const { status } = reply;
-  const code = typeof json.code === "string" ? { keyReuseCode: json.code } : {};
-  const known = [422, 409, 400] as const;
-  const keyReuseStatus = known.find((one) => one === status);
-  return [
-    finding("replay", "works", "The same request with the same key returned the same result", "none"),
-    finding(
-      "keyReuse",
-      "works",
-      status < 300
-        ? "Another request with the key returned the first result"
-        : `Another request with the key was rejected (${status})`,
-      "none",
-      keyReuseStatus === undefined ? {} : { behaviour: { keyReuseStatus, ...code } },
-    ),
-  ];
+  return new Exercise(life, exchanges, arguments_, examined).run(reexamine);
 }
 
-function operation(polls: readonly Exchange[], { json: first }: Exchange): Finding {
-  const states = [first, ...polls.map(({ json }) => json)].filter((json) => "status" in json);
-  const statuses = [...new Set(states.map(({ status }) => String(status)))];
-  const values = states.flatMap(({ progress }) =>
-    progress === undefined || progress === null ? [] : Number(progress),
-  );
-  const last = states.at(-1) ?? {};
-  const running = states.slice(0, -1);
-  const isEarly = running.some(({ result_url }) => typeof result_url === "string");
-  const link = formOf(last.result_url);
-  const retryAfter = polls
-    .map(({ reply }) => Number(reply.header("retry-after")))
-    .find((seconds) => seconds > 0);
-  const behaviour: Partial<Behaviour> = {
-    ...(values.length === 0 && { progress: "absent" }),
-    ...(running.length > 2 && new Set(values.slice(0, -1)).size === 1 && { progress: "stuck" }),
-    finishedAt: last.finished_at !== undefined && last.finished_at !== null,
-    resultLink: link === "absolute" && isEarly ? "early" : link,
-    ...(retryAfter !== undefined && { retryAfter }),
-  };
-  const progress = values.length === 0 ? "no progress" : `${new Set(values).size} values of progress`;
-  const observation = `Statuses: ${statuses.join(", ")}; ${progress}; result link: ${behaviour.resultLink}`;
-  const consequence =
-    values.length === 0 ? "Pulumi's display shows no percentage, and waits are up to 20% longer" : "none";
-  return finding("operation", "works", observation, consequence, { behaviour });
+interface Created extends Finished {
+  readonly id: string;
+  readonly lag: Lag;
 }
 
-/** Reads an operation after its end. */
-async function finishedOperation(life: Lifecycle, ended: Operation): Promise<Finding> {
-  try {
-    await life.session.client.operations.poll(ended, life.context(instanceKind));
-    return finding("finishedOperation", "works", "Can still be read", "none");
-  } catch (error) {
-    if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
-    const observation = `Is purged after its end (${error.status})`;
-    return finding("finishedOperation", "works", observation, "The provider finds the result without it", {
-      behaviour: { operationKeptPolls: 1, ...(error.status === 410 && { purgedStatus: 410 }) },
-    });
+const isVisible = (fields: Fields | undefined): boolean => fields !== undefined;
+
+class Exercise {
+  private readonly findings: Finding[] = [];
+  private sent: Fields;
+  private canGet: boolean;
+
+  constructor(
+    private readonly life: Lifecycle,
+    private readonly exchanges: Exchanges,
+    private readonly arguments_: Fields,
+    examined: readonly Finding[],
+  ) {
+    this.canGet = offersGet(examined);
+    const { region: _ofProject, ...own } = arguments_;
+    const labels = { probe: "true", other: "kept" };
+    this.sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
   }
-}
 
-/** Compares the new instance with the request. */
-function createdValues({ fields }: ApiObject, sent: Fields): Finding {
-  const differing = Object.keys(sent).filter(
-    (name) => fields[name] !== undefined && !isSameJson(fields[name], sent[name]),
-  );
-  const isEmpty = (value: unknown): boolean =>
-    Object.keys(Object(value)).length === 0 && typeof value !== "string";
-  const postIgnores = differing.filter((name) => isEmpty(fields[name]));
-  const normalized = differing.filter((name) => !postIgnores.includes(name));
-  const parts = [
-    postIgnores.length > 0 && `Ignored: ${postIgnores.join(", ")}`,
-    normalized.length > 0 && `Normalized: ${normalized.join(", ")}`,
-  ].filter(Boolean);
-  const status = typeof fields.status === "string" ? { statusAfterCreate: fields.status } : {};
-  const consequence =
-    postIgnores.length > 0 ? "The provider sets these fields with an update after each creation" : "none";
-  return finding("createdValues", "works", parts.join("; ") || "As requested", consequence, {
-    behaviour: { postIgnores, ...status },
-  });
-}
-
-async function duplicateName(life: Lifecycle, exchanges: Exchanges, sent: Fields): Promise<Finding> {
-  await life.create("instance", sent).catch(requireRejection);
-  const { status } = exchanges.last("POST").reply;
-  const uniqueNames = status >= 400;
-  const observation = uniqueNames
-    ? `A second instance with the name is rejected (${status})`
-    : "Names need not be unique";
-  return finding("duplicateNames", "works", observation, "none", { behaviour: { uniqueNames } });
-}
-
-async function update(life: Lifecycle, exchanges: Exchanges, object: ApiObject): Promise<Finding[]> {
-  const { instances } = life.session.client;
-  const context = life.context(instanceKind);
-  const { revision } = object;
-  if (revision === undefined)
-    return [finding("update", "limited", "Not tried without a revision", "Updates require a revision")];
-  const { id, name, project, image, flavor, network, public_ip, ssh_keys } = object.fields;
-  const writable = { project, name, image, flavor, network, public_ip, ssh_keys };
-  const body = JSON.stringify({ ...writable, labels: { probe: "changed" } });
-  try {
-    await life.ended(await instances.update(String(id), body, revision, context));
-  } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    const { status = 0 } = exchanges.last("PUT").reply;
-    const consequence = "Changes of labels fail: use `replaceOnChanges` or `ignoreChanges`";
-    return [finding("update", "limited", `Rejected (${status})`, consequence)];
+  async run(reexamine: () => Promise<readonly Finding[]>): Promise<Finding[]> {
+    const { findings } = this;
+    if (!(await this.createProject())) return findings;
+    const created = await this.createInstance();
+    if (created === undefined) return findings;
+    const { id, lag: creationLag } = created;
+    await this.createDuplicate();
+    const examined = await reexamine();
+    findings.push(...examined);
+    this.canGet = offersGet(examined);
+    const object = await this.life.reread(id);
+    if (object === undefined)
+      throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
+    const { normalized = [], lag: updateLag, id: lastId = id } = await this.update(object);
+    findings.push(
+      createdValues(object.fields, this.sent, normalized, this.canGet),
+      lagFinding(creationLag, updateLag),
+    );
+    await this.delete(lastId, object.fields.status);
+    if (created.ended) await this.readPurged(created.ended, "is purged soon after its end");
+    findings.push(await this.failed());
+    return findings;
   }
-  const { reply, json } = exchanges.last("PUT");
-  const putReply = ([200, 204, 202] as const).find((one) => one === reply.status);
-  const isSlim = reply.status === 200 && !("flavor" in json);
-  const behaviour: Partial<Behaviour> = {
-    ...(putReply !== undefined && { putReply }),
-    writeReply: isSlim ? "slim" : "full",
-  };
-  const found = [
-    finding("update", "works", `${reply.status}${isSlim ? " with a part of the instance" : ""}`, "none", {
-      behaviour,
-    }),
-  ];
-  const now = await life.reread(String(id));
-  const labels: Fields = Object(now?.fields.labels);
-  found.push(
-    "other" in labels
-      ? finding("labels", "limited", "A label that an update omits stays", "The provider can't remove labels")
-      : finding("labels", "works", "An update replaces all labels", "none"),
-  );
-  await instances.update(String(id), body, revision, context).catch(requireRejection);
-  const { status } = exchanges.last("PUT").reply;
-  found.push(
-    status === 412
-      ? finding("staleRevision", "works", "An outdated If-Match is rejected (412)", "none")
-      : finding(
-          "staleRevision",
-          "limited",
-          `An outdated If-Match returned ${status}`,
-          "Changes of other people can be overwritten",
-        ),
-  );
-  return found;
-}
 
-async function deletion(life: Lifecycle, exchanges: Exchanges, { id }: ApiObject): Promise<Finding> {
-  const isDeleted = await life.removeInstance(id);
-  const reply = exchanges.last("DELETE").reply.status;
-  const deleteObject = ([204, 202, 200, 405] as const).find((one) => one === reply);
-  const sent = exchanges.all.findLastIndex(({ request }) => request.method === "DELETE");
-  const objects = exchanges.all
-    .slice(sent + 1)
-    .flatMap(({ json }): unknown[] => (Array.isArray(json.items) ? json.items : [json]));
-  const left = objects.map(Object).find((one) => String(one.id) === id && "flavor" in one);
-  const behaviour: Partial<Behaviour> = {
-    ...(deleteObject !== undefined && { deleteObject }),
-    ...(typeof left?.status === "string" && { softDelete: left.status }),
-  };
-  const end = left === undefined ? "no longer exists" : `remains visible with the status ${left.status}`;
-  return isDeleted
-    ? finding("deletion", "works", `${reply}, and the instance ${end}`, "none", { behaviour })
-    : finding(
-        "deletion",
-        "limited",
-        `Not supported (${reply})`,
-        "Set `retainOnDelete`, and delete objects with the service's own tools",
-        { behaviour },
+  private async createProject(): Promise<boolean> {
+    const { name } = this.sent;
+    const { region } = this.arguments_;
+    if (this.life.projectId !== undefined) return true;
+    const { result, exchange } = await this.attempt("POST", this.life.create("project", { name, region }));
+    if (result === undefined) return this.reject(exchange, "project");
+    const { id } = await this.life.finish(result);
+    if (id === undefined) return this.reject(exchange, "project");
+    this.sent = { ...this.sent, project: id };
+    const projectPost = statusCode(exchange, [200, 201, 202]);
+    this.findings.push(
+      seen("projectCreation", String(exchange.reply.status), projectPost && { projectPost }),
+    );
+    return true;
+  }
+
+  /** Creates the instance, and tries again if its operation fails. */
+  private async createInstance(): Promise<Created | undefined> {
+    const { life, sent, findings } = this;
+    let { key, result, exchange } = await this.firstCreation();
+    for (let attempts = 1; result !== undefined; attempts++) {
+      const from = this.exchanges.all.length;
+      const early = await this.lag("", isVisible, () => this.shownByName());
+      if (attempts === 1) await this.replay(key, exchange);
+      const finished = await life.finish(result);
+      const { id, ended } = finished;
+      if (id !== undefined) {
+        findings.push(creationReply(exchange));
+        if (result.accepted.kind === "operation") {
+          const { operation, at } = ended ?? {};
+          findings.push(operationFinding(this.exchanges.all.slice(from), exchange));
+          if (operation === undefined || at === undefined)
+            findings.push(seen("finishedOperation", "Is purged when it ends", { operationKeptPolls: 0 }));
+          else await this.readFinished({ operation, at });
+        }
+        return { ...finished, id, lag: await this.visibility(id, early) };
+      }
+      if (attempts === MAX_CREATIONS) break;
+      key = uuidV4();
+      ({ result, exchange } = await this.attempt("POST", life.create("instance", sent, { key })));
+    }
+    if (result !== undefined) findings.push(await this.failed());
+    await this.reject(exchange, "instance");
+    return undefined;
+  }
+
+  /**
+   * Sends the first creation. The request before it is invalid, because services differ in whether the key of a rejected request can be used
+   * again.
+   */
+  private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
+    const { life, sent, findings } = this;
+    const key = uuidV4();
+    const invalid = { ...sent, flavor: "unknown-probe" };
+    const before = await this.attempt("POST", life.create("instance", invalid, { key }));
+    const { status } = before.exchange.reply;
+    if (PERMISSION_STATUSES.includes(status)) return { key, exchange: before.exchange };
+    const isRejected = before.result === undefined;
+    findings.push(
+      isRejected
+        ? seen("invalidValues", `An unknown flavor is rejected (${status})`)
+        : seen("invalidValues", `An unknown flavor is accepted at first (${status})`),
+    );
+    if (before.result !== undefined) await life.finish(before.result);
+    const again = await this.attempt("POST", life.create("instance", sent, { key, isRepeat: true }));
+    if (isRejected)
+      findings.push(
+        again.result === undefined
+          ? seen("rejectedKey", "Can't be used for another request", { cachedReplies: "all" })
+          : seen("rejectedKey", "Can be used again", { cachedReplies: "successes" }),
       );
+    if (again.result !== undefined) return { key, ...again };
+    const newKey = uuidV4();
+    return { key: newKey, ...(await this.attempt("POST", life.create("instance", sent, { key: newKey }))) };
+  }
+
+  /** @param early the reads since the request. They may have ended before the operation */
+  private async visibility(id: string, early: Reads): Promise<Lag> {
+    const late = await this.lag(id, isVisible);
+    const { operationMs = 0 } = observedBehaviour(this.findings);
+    const isEarly = early.lists === 0 || timeOf(early.lists) < Number(operationMs);
+    this.findings.push(
+      isEarly
+        ? seen("visibility", `Listed ${after(early.lists)}`, { instanceVisible: "at-once" })
+        : seen("visibility", "Listed when the operation has ended", { instanceVisible: "when-done" }),
+    );
+    if (!isEarly) return late;
+    // Only the list has shown the id for the first read at the instance's URL.
+    return early.reads === early.lists ? { lists: early.lists, reads: 0 } : early;
+  }
+
+  /** Sends the creation again, and then another one with the same key. */
+  private async replay(key: string, first: Exchange): Promise<void> {
+    const { life, sent, findings } = this;
+    const repeat = { key, isRepeat: true };
+    const second = await this.attempt("POST", life.create("instance", sent, repeat));
+    const { reply, json } = second.exchange;
+    const isSame = json.id === first.json.id && reply.header("location") === first.reply.header("location");
+    if (reply.status >= 300 || !isSame) {
+      const risk = "If a reply is lost, a retry may create a second object. The package can't prevent that";
+      findings.push(
+        limited("replay", `The same key returned ${reply.status} with another result`, risk, {
+          behaviour: { keyRetentionMs: 0 },
+        }),
+      );
+      return;
+    }
+    findings.push(seen("replay", "The same request with the same key returned the same result"));
+    const other = { ...sent, name: `${life.name}-other` };
+    const { exchange } = await this.attempt("POST", life.create("instance", other, repeat));
+    const keyReuseStatus = statusCode(exchange, [422, 409, 400]);
+    const keyReuseCode = exchange.json.code;
+    findings.push(
+      exchange.reply.status < 300
+        ? seen("keyReuse", "Another request with the key returned the first result")
+        : seen("keyReuse", `Another request with the key was rejected (${causeOf(exchange, "code")})`, {
+            ...(keyReuseStatus && { keyReuseStatus }),
+            ...(typeof keyReuseCode === "string" && { keyReuseCode }),
+          }),
+    );
+  }
+
+  /** Reads the operation of the creation twice after its end. */
+  private async readFinished(ended: NonNullable<Finished["ended"]>): Promise<void> {
+    for (const operationKeptPolls of [1, 2] as const) {
+      const times = operationKeptPolls === 1 ? "once" : "twice";
+      if (
+        await this.readPurged(ended, `is purged after its end has been read ${times}`, { operationKeptPolls })
+      )
+        return;
+    }
+    this.findings.push(seen("finishedOperation", "Can still be read"));
+  }
+
+  /** Whether an ended operation is purged. */
+  private async readPurged(
+    { operation, at }: NonNullable<Finished["ended"]>,
+    observation: string,
+    behaviour: Partial<Behaviour> = { operationKeptMs: Math.ceil(this.life.session.clock.now() - at) },
+  ): Promise<boolean> {
+    try {
+      await this.life.session.client.operations.poll(operation, this.life.context(kind));
+      return false;
+    } catch (error) {
+      if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
+      const at = this.findings.findIndex(({ point }) => point === "finishedOperation");
+      const isKnown = at !== -1 && this.findings[at]?.behaviour !== undefined;
+      if (isKnown) return true;
+      const purgedStatus = error.status === 410 ? 410 : 404;
+      const consequence = "The provider finds the result without it";
+      const found = seen(
+        "finishedOperation",
+        `It ${observation} (${error.status})`,
+        { ...behaviour, purgedStatus },
+        consequence,
+      );
+      this.findings.splice(at === -1 ? this.findings.length : at, 1, found);
+      return true;
+    }
+  }
+
+  private async createDuplicate(): Promise<void> {
+    const { result, exchange } = await this.attempt("POST", this.life.create("instance", this.sent));
+    if (result !== undefined) await this.life.finish(result);
+    const { status } = exchange.reply;
+    const detail = exchange.reply.problem?.detail ?? "";
+    const isGeneral = status === 409 && detail !== "" && !detail.includes(this.life.name);
+    this.findings.push(
+      result !== undefined
+        ? seen("duplicateNames", "Are accepted", { uniqueNames: false })
+        : seen("duplicateNames", `Are rejected (${causeOf(exchange, isGeneral ? "detail" : "code")})`, {
+            uniqueNames: true,
+            ...(isGeneral && { conflictDetail: detail }),
+          }),
+    );
+  }
+
+  /** Changes the labels and other fields. */
+  private async update({ id, revision }: ApiObject): Promise<{
+    readonly normalized?: readonly (readonly [sent: Fields, shown: Fields])[];
+    readonly lag?: Lag;
+    readonly id?: string;
+  }> {
+    const { findings } = this;
+    if (revision === undefined) {
+      const fix = "Set `cloudinfra:revisionField`, and run the probe again";
+      findings.push(limited("update", "Not tried, because no revision was found", fix));
+      return {};
+    }
+    const odd = await this.change(id, revision, { labels: ODD_LABELS });
+    const isOddAccepted = odd.reply.status < 400;
+    const first = isOddAccepted ? odd : await this.change(id, revision, { labels: PLAIN_LABELS });
+    if (first.reply.status >= 400) {
+      const consequence = "Changes fail: use `replaceOnChanges` or `ignoreChanges`";
+      findings.push(limited("update", `Rejected (${causeOf(first)})`, consequence));
+      return {};
+    }
+    findings.push(updateReply(first, isOddAccepted), labelsAfter(first.shown));
+    const second = await this.change(
+      id,
+      first.revision,
+      { labels: { probe: "second" } },
+      { isRepeated: true },
+    );
+    const stale = await this.attempt("PUT", this.put(id, first.revision, { labels: { probe: "second" } }));
+    findings.push(staleRevision(stale.exchange));
+    const again = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
+    const third = await this.change(id, second.revision, { labels: again });
+    const isHash = third.revision !== undefined && third.revision === first.revision;
+    const meaning = isHash ? "Equal values have the same revision" : "Each change has its own revision";
+    findings.push(seen("revisionOf", meaning, { revisionOf: isHash ? "shown" : "changes" }));
+    const normalized = first.shown && ([{ ...this.sent, labels: again }, first.shown] as const);
+    const lastId = await this.changeFields(id, third.revision);
+    return { ...(normalized && { normalized: [normalized] }), lag: first.lag, id: lastId };
+  }
+
+  private async failed(): Promise<Finding> {
+    const left = (await this.life.listed()).map(({ fields }) => fields);
+    return failures(this.exchanges.all, left);
+  }
+
+  /** Changes single fields, and reports which changes have no effect. @returns the id, which may follow the name */
+  private async changeFields(id: string, revision: string | undefined): Promise<string> {
+    const { life, findings } = this;
+    const keys = await this.change(id, revision, { ssh_keys: [newSshKey(), newSshKey()] });
+    const name = `${life.name}-renamed`;
+    const renamed = await this.attempt("PUT", this.put(id, keys.revision ?? revision, { name }));
+    await this.settled(renamed.result);
+    let last: ApiObject | undefined;
+    await this.lag(
+      id,
+      (fields) => fields?.name === name,
+      async () => {
+        const found = (await life.listed()).find(({ fields }) => fields.name === name);
+        last = found ?? last;
+        return { lists: found?.fields, reads: found?.fields };
+      },
+    );
+    const lastId = last?.id ?? id;
+    const count = Array.isArray(keys.shown?.ssh_keys) ? keys.shown.ssh_keys.length : 2;
+    const problems = [
+      keys.reply.status >= 400
+        ? `ssh_keys: rejected (${keys.reply.status})`
+        : count !== 2 && "ssh_keys: ignored",
+      renamed.exchange.reply.status >= 400
+        ? `name: rejected (${renamed.exchange.reply.status})`
+        : last === undefined && "name: ignored",
+    ].filter((text) => text !== false);
+    findings.push(
+      problems.length === 0
+        ? seen("changedFields", "Names and SSH keys can be changed")
+        : limited("changedFields", problems.join("; "), "Use `replaceOnChanges` for these properties"),
+      lastId === id
+        ? seen("renaming", "Keeps the id", { idsFollowNames: false })
+        : seen("renaming", "Changes the id", { idsFollowNames: true }, "The provider follows the new id"),
+    );
+    return lastId;
+  }
+
+  private async delete(id: string, statusBefore: unknown): Promise<void> {
+    const { life, findings } = this;
+    const { result, exchange } = await this.attempt(
+      "DELETE",
+      life.session.client.instances.delete(id, life.context(kind)),
+    );
+    await this.settled(result);
+    const reads = result && (await this.lag(id, (fields) => fields === undefined));
+    findings.push(deletionReply(exchange, reads, statusBefore, this.canGet));
+    if (result !== undefined) await this.reuseId(id);
+  }
+
+  /** Creates another instance if the service may reuse the id of a deleted one. */
+  private async reuseId(id: string): Promise<void> {
+    if (!/^\d+$/.test(id) && !id.startsWith(this.life.name)) return;
+    await this.life.forgetObject(id);
+    const { result } = await this.attempt("POST", this.life.create("instance", this.sent));
+    const next = result && (await this.life.finish(result)).id;
+    if (next === undefined) return;
+    const idReuse = next === id;
+    this.findings.push(
+      idReuse
+        ? limited(
+            "idReuse",
+            "A new instance gets the id of a deleted one",
+            `The service reuses ids: ${REFRESH_FIRST}`,
+            {
+              behaviour: { idReuse },
+            },
+          )
+        : seen("idReuse", "A new instance gets a new id", { idReuse }),
+    );
+  }
+
+  /** Changes the instance, and waits until the service shows the change. */
+  private async change(
+    id: string,
+    revision: string | undefined,
+    fields: Fields,
+    { isRepeated = false } = {},
+  ): Promise<
+    Exchange & {
+      readonly lag: Lag;
+      readonly shown?: Fields | undefined;
+      readonly revision?: string | undefined;
+    }
+  > {
+    const { result, exchange } = await this.attempt("PUT", this.put(id, revision, fields));
+    if (result === undefined) return { ...exchange, lag: { lists: 0, reads: 0 }, revision };
+    if (isRepeated && exchange.reply.status === 202) {
+      const busy = await this.attempt("PUT", this.put(id, revision, fields));
+      await this.settled(busy.result);
+      const isRefused = busy.exchange.reply.status === 409;
+      const observation = `An update during another one is ${isRefused ? "rejected" : "answered with"} ${busy.exchange.reply.status}`;
+      this.findings.push(
+        seen("busyInstance", observation, { busyInstance: isRefused ? "refused" : "accepted" }),
+      );
+    }
+    await this.settled(result);
+    const [[name, wanted] = ["", ""]] = Object.entries(fields);
+    const isShown = (shown: Fields | undefined): boolean => hasChanged(shown?.[name], wanted);
+    const lag = await this.lag(id, isShown);
+    const now = await this.life.reread(id);
+    return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
+  }
+
+  private put(id: string, revision: string | undefined, fields: Fields): Promise<Accepted> {
+    const body = JSON.stringify({ ...this.sent, ...fields });
+    return this.life.session.client.instances.update(id, body, revision ?? "", this.life.context(kind));
+  }
+
+  /** Waits for the operation of a change. A failed or purged operation is reported elsewhere. */
+  private async settled(accepted: Accepted | undefined): Promise<void> {
+    if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
+      await this.life.end(accepted.operation);
+  }
+
+  /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
+  private async lag(
+    id: string,
+    isExpected: (fields: Fields | undefined) => boolean,
+    read: () => Promise<Shown> = () => this.shown(id),
+  ): Promise<Reads> {
+    const { clock } = this.life.session;
+    const all: Shown[] = [];
+    const first = { lists: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY };
+    for (const [step, pause] of PAUSES_MS.entries()) {
+      if (pause > 0) await clock.sleep(pause, this.life.context(kind).signal);
+      const now = await read();
+      all.push(now);
+      if (isExpected(now.lists)) first.lists = Math.min(first.lists, step);
+      if (isExpected(now.reads)) first.reads = Math.min(first.reads, step);
+      if (Number.isFinite(Math.max(first.lists, first.reads))) break;
+    }
+    return { ...first, seen: all };
+  }
+
+  private async shownByName(): Promise<Shown> {
+    const found = (await this.life.listed()).find(({ fields }) => isSameJson(fields.name, this.sent.name));
+    return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
+  }
+
+  /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
+  private async shown(id: string): Promise<Shown> {
+    const { instances } = this.life.session.client;
+    const lists = (await this.life.listed()).find((one) => one.id === id)?.fields;
+    if (!this.canGet) return { lists, reads: lists };
+    try {
+      return { lists, reads: (await instances.get(id, this.life.context(kind))).fields };
+    } catch (error) {
+      if (!isCloudInfraError(error) || !["not_found", "unsupported"].includes(error.code)) throw error;
+      if (error.code === "unsupported") this.canGet = false;
+      return { lists, reads: this.canGet ? undefined : lists };
+    }
+  }
+
+  /** Reports that nothing can be created. */
+  private async reject(exchange: Exchange, what: "project" | "instance"): Promise<false> {
+    const { client } = this.life.session;
+    const { projectId = "" } = this.life;
+    const projects = await client.projects.list(this.life.context(kind));
+    const isVisible = what === "project" || projects.some(({ id }) => id === projectId);
+    const forbiddenStatus = statusCode(exchange, [403, 404, 401]);
+    const lacksPermission = `The token can't create ${what}s${isVisible ? "" : ` in project ${projectId}, or the project doesn't exist`}`;
+    const behaviour: Partial<Behaviour> = isVisible ? { readOnlyToken: true } : {};
+    this.findings.push(
+      forbiddenStatus === undefined
+        ? failing(
+            "creation",
+            `No ${what} was created (${causeOf(exchange)})`,
+            "Fix the cause, and run the probe again",
+          )
+        : failing("creation", `Rejected (${causeOf(exchange)})`, lacksPermission, {
+            behaviour: { ...behaviour, forbiddenStatus },
+          }),
+    );
+    return false;
+  }
+
+  /** Sends a request that the service may reject. */
+  private async attempt<T>(method: Method, request: Promise<T>): Promise<{ result?: T; exchange: Exchange }> {
+    try {
+      const result = await request;
+      return { result, exchange: this.exchanges.last(method) };
+    } catch (error) {
+      if (!isCloudInfraError(error) || error.status === undefined) throw error;
+      return { exchange: this.exchanges.last(method) };
+    }
+  }
 }
 
-/** Accepts a rejection of the service. */
-function requireRejection(error: unknown): undefined {
-  if (isCloudInfraError(error) && error.status !== undefined) return undefined;
-  throw error;
+function offersGet(findings: readonly Finding[]): boolean {
+  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+}
+
+/** Returns a valid public key, whose private key nobody has. */
+function newSshKey(): string {
+  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+  const field = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+  const blob = Buffer.concat([field(Buffer.from("ssh-ed25519")), field(Buffer.from(x, "base64url"))]);
+  return `ssh-ed25519 ${blob.toString("base64")} probe`;
+}
+
+/** Whether a field shows a change, perhaps in another form. Labels have another value of `probe`, and lists another length. */
+function hasChanged(shown: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) return Array.isArray(shown) && shown.length === wanted.length;
+  return Object(shown).probe === Object(wanted).probe;
 }

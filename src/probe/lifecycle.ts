@@ -2,10 +2,10 @@ import { v4 as uuidV4 } from "uuid";
 import type { Accepted, ApiObject } from "../api/client";
 import type { Observer } from "../api/request";
 import type { WireReply, WireRequest } from "../api/transport";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { isCloudInfraError } from "../diagnostics/error";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { isSuccess, type Operation } from "../polling/wait";
-import { findCreated, findFresh } from "../provider/absence";
+import { findFresh, readUntil } from "../provider/absence";
 import {
   type Context,
   fetchOperation,
@@ -13,6 +13,7 @@ import {
   objectRefOf,
   waitForOperationEnd,
 } from "../provider/context";
+import { isDeleted } from "../provider/lookup/object-getter";
 import { removeObject } from "../provider/remove-object";
 import type { Session } from "../provider/session";
 import type { ProbeCreation, ProbeRecord, RecordFile } from "./record";
@@ -23,6 +24,20 @@ export interface Exchange {
   readonly reply: WireReply;
   /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
   readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** A creation that the service has accepted. */
+export interface Started {
+  readonly creation: ProbeCreation;
+  readonly accepted: Accepted;
+}
+
+/** The end of a creation. */
+export interface Finished {
+  /** Undefined if the creation failed, or its object can't be found. */
+  readonly id: string | undefined;
+  /** The operation, if a poll has seen its end, and the time of that poll. */
+  readonly ended?: { readonly operation: Operation; readonly at: number };
 }
 
 /** Collects the exchanges of a client. */
@@ -72,29 +87,30 @@ export class Lifecycle {
   /**
    * Sends a creation request.
    *
-   * @param repeatedKey another creation's key to use again. @default a new key
-   * @returns the reply, and a function that waits for the object
+   * @param options.isRepeat whether an earlier creation has the same key
    * @throws CloudInfraError if the service rejects the request
    */
   async create(
     kind: ProbeCreation["kind"],
     fields: object,
-    repeatedKey?: string,
-  ): Promise<{
-    readonly key: string;
-    readonly accepted: Accepted;
-    readonly created: () => Promise<ApiObject>;
-  }> {
-    const key = repeatedKey ?? uuidV4();
-    const isRepeat = repeatedKey !== undefined;
+    { key = uuidV4(), isRepeat = false }: { readonly key?: string; readonly isRepeat?: boolean } = {},
+  ): Promise<Started> {
     const creation: ProbeCreation = { kind, key, body: JSON.stringify(fields), isRepeat };
     await this.extend([...this.record.creations, creation]);
-    const accepted = await this.send(creation);
+    const accepted = await this.send(creation).catch(async (error: unknown) => {
+      if (isRejection(error, creation)) await this.forget(creation);
+      throw error;
+    });
     if (accepted.kind === "operation") {
       const { id, url } = accepted.operation;
       await this.note(creation, { operation: { id, url } });
     } else if (accepted.kind === "object") await this.note(creation, { id: accepted.object.id });
-    return { key, accepted, created: () => this.created(creation, accepted) };
+    return { creation, accepted };
+  }
+
+  /** Removes a rejected creation from the record. */
+  private forget(creation: ProbeCreation): Promise<void> {
+    return this.extend(this.record.creations.filter((one) => one !== creation));
   }
 
   /** Adds to the record of a creation. */
@@ -118,29 +134,57 @@ export class Lifecycle {
     );
   }
 
-  private async created(creation: ProbeCreation, accepted: Accepted): Promise<ApiObject> {
-    const kind = creation.kind === "project" ? projectKind : instanceKind;
-    const context = this.context(kind);
-    const id = (await this.idOf(context, accepted)) ?? (await this.named(creation.kind))[0]?.id;
-    if (id === undefined) throw new CloudInfraError("no_result", "the creation doesn't identify its object");
-    await this.note(creation, { id });
-    const { project } = parsedBody(creation);
-    const found = await findCreated(context, objectRefOf(kind, id, { project }));
-    if (found !== undefined) return found;
-    throw new CloudInfraError("not_found", `the service shows no ${kind.name} ${id}, which it has created`);
+  /** Waits for the object of a creation. */
+  async finish({ creation, accepted }: Started): Promise<Finished> {
+    const { operation } = accepted.kind === "operation" ? accepted : {};
+    const ended = operation && (await this.end(operation));
+    if (ended && !isSuccess(ended)) return { id: undefined };
+    const known =
+      accepted.kind === "object" ? accepted.object.id : ended && this.session.client.resultId(ended);
+    const id = known ?? (await this.newest(creation.kind))?.id;
+    if (id !== undefined) await this.note(creation, { id });
+    return { id, ...(ended && { ended: { operation: ended, at: this.session.clock.now() } }) };
   }
 
-  private async idOf(context: Context, accepted: Accepted): Promise<string | undefined> {
+  /** Waits until the list shows an object of the probe that isn't in the record. */
+  private newest(kind: ProbeCreation["kind"]): Promise<ApiObject | undefined> {
+    const isNew = (object: ApiObject): boolean =>
+      !isDeleted(object) && !this.record.creations.some(({ id }) => id === object.id);
+    const context = this.context(kind === "project" ? projectKind : instanceKind);
+    const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
+    return readUntil(
+      context,
+      read,
+      (found) => found !== undefined,
+      () => "catching up",
+    );
+  }
+
+  /** Waits for the end of an operation. @returns undefined if it is purged before a poll sees its end */
+  async end(operation: Operation): Promise<Operation | undefined> {
+    try {
+      return await waitForOperationEnd(this.context(instanceKind), operation);
+    } catch (error) {
+      if (isCloudInfraError(error) && error.code === "operation_unknown") return undefined;
+      throw error;
+    }
+  }
+
+  /** Lists the instances of the probe. */
+  listed(): Promise<readonly ApiObject[]> {
+    return this.named("instance");
+  }
+
+  /** Removes a deleted object from the record, because a new one may get its id. */
+  async forgetObject(id: string): Promise<void> {
+    await this.extend(this.record.creations.filter((one) => one.id !== id));
+  }
+
+  private async idOf(accepted: Accepted): Promise<string | undefined> {
     if (accepted.kind === "object") return accepted.object.id;
     if (accepted.kind === "none") return undefined;
-    const ended = await waitForOperationEnd(context, accepted.operation);
-    return isSuccess(ended) || ended.resource !== undefined ? this.session.client.resultId(ended) : undefined;
-  }
-
-  /** Waits for the operation of a reply, if it has one. */
-  async ended(accepted: Accepted): Promise<Operation | undefined> {
-    if (accepted.kind !== "operation") return undefined;
-    return waitForOperationEnd(this.context(instanceKind), accepted.operation);
+    const ended = await this.end(accepted.operation);
+    return ended && this.session.client.resultId(ended);
   }
 
   /** Returns the id of the project of the probe's instances. */
@@ -157,6 +201,8 @@ export class Lifecycle {
    */
   async clean(): Promise<string[]> {
     const found = { project: new Set<string>(), instance: new Set<string>() };
+    // If everything was rejected, the token may not even be allowed to list the instances.
+    if (this.record.creations.length === 0) return this.file.remove().then(() => []);
     for (const creation of this.record.creations) {
       const id = creation.id ?? (await this.findObject(creation));
       if (id !== undefined) found[creation.kind].add(id);
@@ -177,14 +223,13 @@ export class Lifecycle {
 
   private async findObject(creation: ProbeCreation): Promise<string | undefined> {
     const context = this.context(creation.kind === "project" ? projectKind : instanceKind);
-    const { operation, isRepeat } = creation;
+    const { operation } = creation;
     const found = operation && (await fetchOperation(context, operation));
-    if (found !== undefined) return this.idOf(context, { kind: "operation", operation: found });
-    if (isRepeat) return undefined;
+    if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
     try {
-      return await this.idOf(context, await this.send(creation));
+      return await this.idOf(await this.send(creation));
     } catch (error) {
-      if (isCloudInfraError(error) && !error.sent) return undefined; // rejected
+      if (isRejection(error, creation)) return undefined;
       throw error;
     }
   }
@@ -211,11 +256,6 @@ export class Lifecycle {
     return findFresh(this.context(instanceKind), objectRefOf(instanceKind, id, { project: this.projectId }));
   }
 
-  /** Deletes an instance of the probe. @returns whether the instance is deleted. Otherwise, the service doesn't support deletion */
-  removeInstance(id: string): Promise<boolean> {
-    return this.remove(instanceKind, id, this.projectId);
-  }
-
   /** @returns whether the object is deleted. Otherwise, the service doesn't support deletion */
   private async remove(kind: Kind, id: string, project: string | undefined): Promise<boolean> {
     try {
@@ -228,7 +268,9 @@ export class Lifecycle {
   }
 }
 
-function parsedBody({ body }: ProbeCreation): { project?: string } {
-  const { project }: { project?: unknown } = JSON.parse(body);
-  return typeof project === "string" ? { project } : {};
+/** Whether a creation was rejected. The client doesn't expect other requests with the same key, and takes a conflict for a lost reply. */
+function isRejection(error: unknown, { isRepeat }: ProbeCreation): boolean {
+  if (!isCloudInfraError(error)) return false;
+  const { sent, status = 0 } = error;
+  return !sent || (isRepeat === true && [400, 409, 422].includes(status));
 }

@@ -1,4 +1,6 @@
+import type { WireReply } from "../api/transport";
 import type { SettingName } from "../config/settings";
+import { oneLine } from "../diagnostics/format";
 import type { Behaviour } from "../emulator";
 
 /** The points on which services differ, with their titles in the report. */
@@ -20,22 +22,33 @@ export const points = {
   ipAddress: "Public address",
   deletedObjects: "Deleted objects",
   unknownOperation: "Unknown operation",
+  otherFields: "Other fields",
   links: "Links",
   speed: "Round trips",
   rateLimit: "Rate limit",
   clock: "Clock",
+  projectCreation: "Creation of projects",
+  invalidValues: "Invalid values",
+  rejectedKey: "Key of a rejection",
   creation: "Creation",
-  visibility: "New instances",
   replay: "Idempotency key",
   keyReuse: "Reused key",
   operation: "Operation",
   finishedOperation: "Finished operation",
-  createdValues: "Created values",
+  visibility: "New instances",
   duplicateNames: "Duplicate names",
+  busyInstance: "Concurrent updates",
   update: "Update",
   labels: "Labels",
   staleRevision: "Stale revision",
+  revisionOf: "Changed revision",
+  changedFields: "Changed fields",
+  renaming: "Renaming",
+  createdValues: "Values",
+  lag: "Lag",
   deletion: "Deletion",
+  idReuse: "Reused ids",
+  failedOperations: "Failed operations",
 } as const;
 
 export type PointId = keyof typeof points;
@@ -52,23 +65,50 @@ export interface Finding {
   readonly verdict: Verdict;
   /** What the service did. Contains no token and no values of objects except ids. */
   readonly observation: string;
-  /** What follows for users. */
-  readonly consequence: string;
+  /** What follows for users, if anything. */
+  readonly consequence?: string;
   /** Settings that this service requires. */
   readonly settings?: { readonly [Name in SettingName]?: string };
   /** The switches with which the emulator behaves the same. */
   readonly behaviour?: Partial<Behaviour>;
 }
 
-/** Creates a finding. */
-export function finding(
+type More = Pick<Finding, "settings" | "behaviour">;
+
+/** Creates a finding that requires nothing. @param consequence what the package does about it */
+export function seen(
   point: PointId,
-  verdict: Verdict,
   observation: string,
-  consequence: string,
-  more: Pick<Finding, "settings" | "behaviour"> = {},
+  behaviour?: Partial<Behaviour>,
+  consequence?: string,
 ): Finding {
-  return { point, verdict, observation, consequence, ...more };
+  return {
+    ...{ point, verdict: "works", observation },
+    ...(behaviour && { behaviour }),
+    ...(consequence !== undefined && { consequence }),
+  };
+}
+
+const withVerdict =
+  (verdict: Verdict) =>
+  (point: PointId, observation: string, consequence: string, more: More = {}): Finding => ({
+    ...{ point, verdict, observation, consequence },
+    ...more,
+  });
+
+export const limited = withVerdict("limited");
+export const failing = withVerdict("fails");
+export const unknown = withVerdict("unknown");
+
+export const REFRESH_FIRST =
+  "run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi";
+
+/** Describes a rejection: its status, and its code or detail. */
+export function causeOf({ reply }: { readonly reply: WireReply }, part?: "code" | "detail"): string {
+  const { status, problem } = reply;
+  const text = part === undefined ? (problem?.detail ?? problem?.code) : problem?.[part];
+  const short = text && oneLine(text).replace(/ +/g, " ").slice(0, 200);
+  return short === undefined ? String(status) : `${status}: ${short}`;
 }
 
 /** Whether the package can be used with the service, according to the findings. */
@@ -84,4 +124,9 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
 /** Returns the switches with which the emulator behaves like the service, as far as the probe has observed it. */
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
   return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
+}
+
+/** Adds findings. A later finding replaces an earlier one about the same point. */
+export function addFindings(findings: readonly Finding[], later: readonly Finding[]): Finding[] {
+  return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
 }

@@ -10,7 +10,7 @@ const creation = v.object({
   key: v.string(),
   /** The body, as the exact string that is sent. */
   body: v.string(),
-  /** Whether an earlier creation has the same key. Sending it again could create another object if the service ignores keys. */
+  /** Whether an earlier creation has the same key, so that a conflict about the key means that this one was rejected. */
   isRepeat: v.optional(v.boolean()),
   /** The operation, once the service has accepted the request. */
   operation: v.optional(v.object({ id: v.string(), url: v.string() })),

@@ -1,3 +1,4 @@
+import { oneLine, quoteForShell } from "../diagnostics/format";
 import { type Finding, observedBehaviour, points, requiredSettings, works } from "./points";
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
@@ -9,15 +10,15 @@ const WIDTHS = { point: 20, observation: 38, consequence: 38 } as const;
  * @param base the base URL of the service
  */
 export function formatReport(base: string, findings: readonly Finding[]): string {
-  const rows = findings.flatMap(({ point, verdict, observation, consequence }) =>
-    tableRow(`${MARKS[verdict]} ${points[point]}`, observation, consequence === "none" ? "" : consequence),
+  const rows = findings.flatMap(({ point, verdict, observation, consequence = "" }) =>
+    tableRow(`${MARKS[verdict]} ${points[point]}`, observation, consequence),
   );
   const settings = Object.entries(requiredSettings(findings)).map(
-    ([name, value]) => `  pulumi config set cloudinfra:${name} ${value}`,
+    ([name, value]) => `  pulumi config set cloudinfra:${name} ${quoteForShell(oneLine(value))}`,
   );
   const limits = findings
     .filter(({ verdict }) => verdict === "limited" || verdict === "fails")
-    .map(({ point, consequence }) => `  - ${points[point]}: ${consequence}.`);
+    .map(({ point, consequence }) => `  - ${points[point]}: ${oneLine(consequence ?? "")}.`);
   const unknown = findings.some(({ verdict }) => verdict === "unknown");
   return [
     `Service: ${base}`,
@@ -45,11 +46,8 @@ export function reportAsJson(base: string, findings: readonly Finding[]): object
   return {
     service: base,
     works: works(findings),
-    points: findings.map(({ point, verdict, observation, consequence }) => ({
-      point,
-      verdict,
-      observation,
-      consequence: consequence === "none" ? null : consequence,
+    points: findings.map(({ point, verdict, observation, consequence = null }) => ({
+      ...{ point, verdict, observation, consequence },
     })),
     settings: requiredSettings(findings),
     behaviour: observedBehaviour(findings),
@@ -58,7 +56,7 @@ export function reportAsJson(base: string, findings: readonly Finding[]): object
 
 function tableRow(...cells: readonly [point: string, observation: string, consequence: string]): string[] {
   const widths = Object.values(WIDTHS);
-  const columns = cells.map((cell, at) => wrapped(cell, widths[at] ?? 0));
+  const columns = cells.map((cell, at) => wrapped(oneLine(cell), widths[at] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>
     columns

@@ -22,6 +22,8 @@ export interface ProbedService {
   readonly base: string;
   /** Where the token comes from, for messages. */
   readonly tokenOrigin: string;
+  /** The tokens. Nothing that is printed or written may contain them, but replies may. */
+  readonly tokens: readonly string[];
   /** All replies so far. */
   readonly replies: readonly ProbeReply[];
   /**
@@ -104,6 +106,7 @@ export async function openService(
   return {
     base,
     tokenOrigin: source.origin,
+    tokens: [ownToken],
     replies,
     async get(path, { query = {}, token = ownToken } = {}) {
       const url = new URL(path.startsWith("/") ? base + path : path);

@@ -60,6 +60,25 @@ describe("`probe`", () => {
     expect((await run(["--ouput", "x"])).code).toBe(2);
   });
 
+  it("contains neither the token nor control characters, even if replies contain them", async () => {
+    const { run, emulator, dir } = await probe();
+    emulator.addInstance({ public_ip: "auto" });
+    const lock = "lock\u001b[2J';$(reboot)";
+    const fields = { [`x-${emulator.token}`]: 1, wan: "198.51.100.7", [lock]: "r1" };
+    emulator.behaviour = {
+      ...{ ...emulator.behaviour, revision: "none", unshown: ["ip_address"] },
+      extraFields: fields,
+    };
+    const { stdout } = await run(["--out", "service.json"]);
+    const json = (await run(["--json"])).stdout;
+    for (const text of [stdout, json, readFileSync(path.join(dir, "service.json"), "utf8")]) {
+      expect(text).not.toContain(emulator.token);
+      expect(text).not.toContain("\u001b");
+    }
+    expect(stdout).toContain("Other fields");
+    expect(stdout).toContain("cloudinfra:revisionField 'lock'\\'';$(reboot)'");
+  });
+
   it("exits with 1 and a hint if the service can't be reached", async () => {
     const { run, emulator } = await probe();
     await emulator.pause();

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -10,7 +11,9 @@ import { emptyFolder } from "../journal/folder";
 /** Set PROBE_KILLS=50 for the full campaign. */
 const KILLS = Number(process.env.PROBE_KILLS ?? 4);
 /** The requests of `probe --create --new-project` in the emulator, more or less. */
-const REQUESTS = 60;
+const REQUESTS = 100;
+/** Repeats the moments of an earlier campaign. */
+const SEED = Number(process.env.PROBE_SEED ?? Date.now() % 1_000_000);
 
 const SERVICES: readonly Partial<Behaviour>[] = [
   {},
@@ -18,6 +21,13 @@ const SERVICES: readonly Partial<Behaviour>[] = [
   { ids: "counter", idReuse: true, getObject: 404, resultLink: "missing" },
   { operationKeptPolls: 1, uniqueNames: true, putReply: 202 },
 ];
+
+/** A signal to send when a request with this number arrives, or shortly after it. */
+interface Kill {
+  readonly at: number;
+  readonly signal: NodeJS.Signals;
+  readonly delayMs?: number;
+}
 
 /** A service, and the probe's command against it. */
 async function service(behaviour: Partial<Behaviour>) {
@@ -36,13 +46,15 @@ async function service(behaviour: Partial<Behaviour>) {
     CLOUDINFRA_JOURNAL_DIR: path.join(cwd, "journal"),
   };
   /** Runs the command, and sends it a signal at its nth request. */
-  const run = async (args: readonly string[], kill?: { at: number; signal: NodeJS.Signals }) => {
+  const run = async (args: readonly string[], kill?: Kill) => {
     const main = path.join(REPOSITORY, "dist/cli/main.js");
     const child = spawn(process.execPath, [main, "probe", ...args], { cwd, env });
     onTestFinished(() => void child.kill("SIGKILL"));
     let requests = 0;
     onRequest = () => {
-      if (kill !== undefined && ++requests === kill.at) child.kill(kill.signal);
+      if (kill === undefined || ++requests !== kill.at) return;
+      if (kill.delayMs === undefined) child.kill(kill.signal);
+      else setTimeout(() => child.kill(kill.signal), kill.delayMs);
     };
     const [stdout, stderr, [code]] = await Promise.all([
       text(child.stdout),
@@ -58,14 +70,18 @@ async function service(behaviour: Partial<Behaviour>) {
 
 const CREATE = ["--create", "--new-project", "--region", "eu-1", "--yes"];
 
+/** Returns a number from 0 to 1 that looks random. */
+const random = (of: string): number =>
+  Number.parseInt(hash("sha256", `${SEED} ${of}`).slice(0, 8), 16) / 2 ** 32;
+
 describe("`probe --create`", () => {
   test.each(Array.from({ length: KILLS }, (_, i) => i))(
-    "leaves nothing at the service if it is killed and `probe --clean` follows (kill %i)",
+    `leaves nothing at the service if it is killed and \`probe --clean\` follows (kill %i, PROBE_SEED=${SEED})`,
     async (i) => {
       const { run, names } = await service(SERVICES[i % SERVICES.length] ?? {});
-      // Spread over the whole run. The reads before the first creation need no cleaning.
-      const at = 16 + ((i * 37) % (REQUESTS - 16));
-      await run(CREATE, { at, signal: "SIGKILL" });
+      // The reads before the first creation need no cleaning.
+      const at = 16 + Math.floor(random(`request ${i}`) * (REQUESTS - 16));
+      await run(CREATE, { at, signal: "SIGKILL", delayMs: 20 * random(`delay ${i}`) });
       const { code, stderr } = await run(["--clean"]);
       expect({ code, stderr: stderr.replace(/Deleted .*|Nothing to clean up.*/, "").trim() }).toEqual({
         code: 0,

@@ -54,50 +54,6 @@ describe("probing a service", () => {
     expect(requiredSettings(findings)).toEqual({});
   });
 
-  const switches: [Partial<Behaviour>, PointId, string][] = [
-    [{ getObject: 404 }, "singleObject", "404 for an instance"],
-    [{ getObject: 405 }, "singleObject", "405 for an instance"],
-    [{ ids: "counter" }, "ids", "counter"],
-    [{ ids: "number" }, "ids", "number"],
-    [{ ids: "slug" }, "ids", "slug"],
-    [{ ids: "uuid" }, "ids", "uuid"],
-    [{ revision: "header" }, "revision", "In the ETag header"],
-    [{ revision: "body" }, "revision", "In the field revision"],
-    [{ revision: "weak" }, "revision", "a weak ETag"],
-    [{ revision: "none" }, "revision", "Not found"],
-    [{ revision: "body", revisionField: "etag" }, "revision", "the field etag"],
-    [{ revision: "body", revisionField: "lock_version" }, "revision", "the field lock_version"],
-    [{ ipField: "public_address" }, "ipAddress", "public_address"],
-    [{ ipField: "public_ip" }, "ipAddress", "public_ip"],
-    [{ publicIpShows: "null", absentValues: "null" }, "ipAddress", "ip_address"],
-    [{ absentValues: "null" }, "emptyFields", "null"],
-    [{ instanceLimit: "refused" }, "instancePages", "limit=200 is rejected"],
-    [{ pageSize: 1 }, "instancePages", "pages of 1"],
-    [{ itemsWithout: ["network", "labels"] }, "listItems", "Omit"],
-    [{ emptyItems: "null" }, "emptyPage", "items: null"],
-    [{ emptyItems: "absent" }, "emptyPage", "items: absent"],
-    [{ lastCursor: "absent" }, "emptyPage", "next_cursor: absent"],
-    [{ lastCursor: "empty" }, "emptyPage", "next_cursor: empty"],
-    [{ fractionalDates: true }, "dates", "fractions"],
-    [{ numbersAsText: true }, "problems", "Each error has one"],
-    [{ traceIds: "constant" }, "problems", "constant"],
-    [{ traceIds: "zeros" }, "problems", "zeros"],
-    [{ traceIds: "empty" }, "problems", "empty"],
-    [{ traceIds: "missing" }, "problems", "missing"],
-    [{ problemDetail: "list" }, "problems", "detail: list"],
-    [{ problemDetail: "missing" }, "problems", "detail: missing"],
-    [{ problemDetail: "long" }, "problems", "detail: long"],
-    [{ purgedStatus: 410 }, "unknownOperation", "4"],
-    [{ linkOrigin: "http://internal.example:81" }, "links", "http://internal.example:81"],
-  ];
-
-  test.each(switches)("reports %j", async (behaviour, point, observation) => {
-    const findings = await probed((await populated({ behaviour })).endpoint);
-    expect(findings.find((one) => one.point === point)?.observation).toContain(observation);
-    const { purgedStatus: _of, ...visible } = behaviour; // only operations that existed are purged
-    expect(observedBehaviour(findings)).toMatchObject(visible);
-  });
-
   test("reports a deleted instance that the service still lists", async () => {
     const emulator = await populated({ behaviour: { softDelete: "soft-deleted" } });
     const [id = ""] = emulator.instances.keys();
