@@ -1,7 +1,8 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { meansNoAddress } from "../../model/addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { WireFields } from "../../model/kinds";
+import type { ArgumentName, WireFields } from "../../model/kinds";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
@@ -131,14 +132,22 @@ function sides(context: Context, change: Change, object: ApiObject): PropertySid
 /** Returns the fields, with null for each one that others have removed. This update and an unsettled one may have removed the others. */
 function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
   const ignored = ignoredBy(context, change);
-  const { unsettled = {}, news } = change;
+  const { news } = change;
   const others = context.kind.fields.filter(
     (field) =>
       !(change.fields.includes(field) && news[field.name] === undefined) &&
-      !Object.hasOwn(unsettled, field.name) &&
+      !mayEmpty(change, field.name) &&
       !mentionsProperty(ignored, field.name),
   );
   return withRemovedFields(others, object, change.olds).fields;
+}
+
+/** Whether an earlier update of unknown outcome has requested an empty value. */
+function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
+  if (!Object.hasOwn(unsettled, name)) return false;
+  const value = unsettled[name];
+  const isEmptyObject = typeof value === "object" && Object.keys(value ?? {}).length === 0;
+  return value === null || isEmptyObject || meansNoAddress(value);
 }
 
 function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
@@ -157,8 +166,9 @@ function judged(
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isKnown = object.revision === undefined || hasKnownRevision(change, object);
-  const isOwnRemoval = ({ isShown, field }: PropertySides): boolean =>
-    !isShown && Object.hasOwn(change.unsettled ?? {}, field.name);
+  // If the object's own URL has shown the field, an earlier update of unknown outcome has probably emptied it.
+  const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
+    !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
   return judgeConflict(sides, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
 }
