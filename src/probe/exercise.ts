@@ -378,7 +378,7 @@ class Exercise {
   /** Creates another instance if the service may reuse the id of a deleted one. */
   private async reuseId(id: string): Promise<void> {
     if (!/^\d+$/.test(id) && !id.startsWith(this.life.name)) return;
-    await this.life.forgetObject(id);
+    await this.life.forgetInstance(id);
     const { result } = await this.attempt("POST", this.life.create("instance", this.sent));
     const next = result && (await this.life.finish(result)).id;
     if (next === undefined) return;

@@ -149,7 +149,7 @@ export class Lifecycle {
   /** Waits until the list shows an object of the probe that isn't in the record. */
   private newest(kind: ProbeCreation["kind"]): Promise<ApiObject | undefined> {
     const isNew = (object: ApiObject): boolean =>
-      !isDeleted(object) && !this.record.creations.some(({ id }) => id === object.id);
+      !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
     const context = this.context(kind === "project" ? projectKind : instanceKind);
     const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
     return readUntil(
@@ -175,9 +175,9 @@ export class Lifecycle {
     return this.named("instance");
   }
 
-  /** Removes a deleted object from the record, because a new one may get its id. */
-  async forgetObject(id: string): Promise<void> {
-    await this.extend(this.record.creations.filter((one) => one.id !== id));
+  /** Removes a deleted instance from the record, because a new one may get its id. */
+  forgetInstance(id: string): Promise<void> {
+    return this.extend(this.record.creations.filter((one) => one.kind !== "instance" || one.id !== id));
   }
 
   private async idOf(accepted: Accepted): Promise<string | undefined> {

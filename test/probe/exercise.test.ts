@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Emulator } from "../../src/emulator";
 import { instanceKind } from "../../src/model/kinds";
 import { exercise } from "../../src/probe/exercise";
 import { Lifecycle } from "../../src/probe/lifecycle";
@@ -39,6 +40,16 @@ describe("creating, changing and deleting an instance", () => {
     for (const id of emulator.instances.keys()) emulator.remove(id);
     const findings = await create({ region: "eu-1" });
     expect(findings.filter(({ verdict }) => verdict === "unknown").map(({ point }) => point)).toEqual([]);
+  });
+
+  test("tells an instance from a project with the same id", async () => {
+    const behaviour = { ids: "counter", idReuse: true, resultLink: "missing", projectPost: 201 } as const;
+    let requests: Emulator["requests"] = [];
+    await created(behaviour, (emulator) => {
+      requests = emulator.requests;
+    });
+    const accepted = requests.filter(({ path, status }) => path === "/v1/instances" && status === 202);
+    expect(accepted).toHaveLength(4); // the creation, its repetition, a duplicate, and one that may reuse the id
   });
 
   test("finds and deletes every object of a service that ignores idempotency keys", async () => {
