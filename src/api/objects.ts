@@ -76,7 +76,8 @@ export function badReply({ request, status }: ApiReply, message: string): CloudI
   return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
 }
 
-const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
+/** The usual names of the field with the revision. */
+export const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
  * Finds an object's revision tag. The specification doesn't show where it is (§2.2, §4.5). The ETag header takes precedence over the usual
@@ -91,7 +92,7 @@ export function revisionOf(
 ): Pick<ApiObject, "revision" | "isInHeaderOnly"> {
   const header = etag === undefined ? undefined : opaqueTag(etag);
   if (field !== undefined) return { revision: revisionInFields(fields, [field]) ?? header };
-  const inFields = revisionInFields(fields, USUAL_FIELDS);
+  const inFields = revisionInFields(fields, REVISION_FIELDS);
   // A field with another value than the header must mean something else.
   const isInHeaderOnly = header !== undefined && inFields !== undefined && header !== inFields;
   return { revision: header ?? inFields, ...(isInHeaderOnly && { isInHeaderOnly }) };

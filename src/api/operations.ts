@@ -96,7 +96,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
       const address = addressOf(reply, body.output.id);
       return address && toOperation(body.output, address.id, address.url, reply);
     },
-    /** Returns the operation in the Location header, or undefined if there is none. */
+    /** Returns the operation in the Location header, or undefined if the header is missing. */
     promised(reply: ApiReply, resource?: string): Operation | undefined {
       const address = addressOf(reply);
       return address && { ...address, status: "pending", resource, retryAfterMs: reply.retryAfterMs };

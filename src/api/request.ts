@@ -208,11 +208,15 @@ export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL
   return url;
 }
 
-function headersOf({ body, idempotencyKey, ifMatch }: ApiRequest, token: string): Record<string, string> {
+/** Returns the headers of a request. @param token undefined for a request without a token */
+export function headersOf(
+  { body, idempotencyKey, ifMatch }: ApiRequest,
+  token: string | undefined,
+): Record<string, string> {
   return {
     accept: "application/json, application/problem+json",
     "accept-encoding": "identity",
-    authorization: `Bearer ${token}`,
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     "user-agent": "pulumi-cloudinfra",
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),

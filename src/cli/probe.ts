@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
 import { readSettings } from "../config/read-settings";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { redact } from "../diagnostics/redact";
@@ -21,8 +22,6 @@ import { type Session, Sessions } from "../provider/session";
 import type { ProbeOptions } from "./commands";
 import { programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
-
-type Setting = (key: string) => string | undefined;
 
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */
 export async function probe(options: ProbeOptions): Promise<number> {
@@ -61,7 +60,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
 }
 
 /** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only the environment applies. */
-async function settingsOf(options: ProbeOptions): Promise<Setting> {
+async function settingsOf(options: ProbeOptions): Promise<Configuration> {
   const { cwd, stack, provider } = options;
   if (projectFileFor(path.resolve(cwd)) === undefined) return () => undefined;
   const folder = programFolder(cwd);
@@ -74,13 +73,13 @@ async function settingsOf(options: ProbeOptions): Promise<Setting> {
 }
 
 /** Adds the settings that the service requires according to the findings. */
-function withFound(setting: Setting, findings: readonly Finding[]): Setting {
+function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
   const found = new Map(Object.entries(requiredSettings(findings)));
   return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
 }
 
 /** Opens a session of the provider for a probe, and the file with the probe's record. */
-function openSession(setting: Setting, exchanges: Exchanges): { session: Session; file: RecordFile } {
+function openSession(setting: Configuration, exchanges: Exchanges): { session: Session; file: RecordFile } {
   const sessions = new Sessions(process.env, systemClock, console.error, { observe: exchanges.observe });
   sessions.configure(setting);
   const session = sessions.open();
@@ -97,7 +96,7 @@ function openSession(setting: Setting, exchanges: Exchanges): { session: Session
 async function createAndDelete(
   service: ProbedService,
   findings: readonly Finding[],
-  setting: Setting,
+  setting: Configuration,
   options: ProbeOptions,
   tokens: string[],
 ): Promise<Finding[]> {
@@ -189,7 +188,7 @@ function notCleanedUp(): CloudInfraError {
 }
 
 /** Deletes what an interrupted probe has created. */
-async function clean(setting: Setting): Promise<number> {
+async function clean(setting: Configuration): Promise<number> {
   const { session, file } = openSession(setting, new Exchanges());
   try {
     const record = await file.read();

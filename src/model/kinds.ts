@@ -54,6 +54,9 @@ export const projectFields: readonly Field[] = [
   { name: "region", wire: "region", type: "text", argument: "required", change: "replace", isFixed: true },
 ];
 
+/** The usual names of the field with the public address. */
+export const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"] as const;
+
 /** The properties of an instance (§2.2, §4.4), in the order in which a creation request sends them. */
 export const instanceFields: readonly Field[] = [
   { name: "project", wire: "project", type: "text", argument: "required", change: "replace" },
@@ -63,7 +66,7 @@ export const instanceFields: readonly Field[] = [
   { name: "network", wire: "network", type: "text", argument: "required", change: "in place" },
   {
     ...{ name: "publicIp", wire: "public_ip", type: "text", argument: "optional", change: "in place" },
-    addressFields: ["ip_address", "public_address", "public_ip"],
+    addressFields: ADDRESS_FIELDS,
   },
   { name: "sshKeys", wire: "ssh_keys", type: "keys", argument: "optional", change: "in place" },
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },

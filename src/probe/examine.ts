@@ -1,25 +1,24 @@
-import { revisionOf } from "../api/objects";
+import { REVISION_FIELDS, revisionOf } from "../api/objects";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
 import { referencedId } from "../model/changes";
-import { instanceFields } from "../model/kinds";
+import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/kinds";
 import { isDeleted } from "../provider/lookup/object-getter";
 import { type Finding, failing, limited, REFRESH_FIRST, seen, unknown } from "./points";
 import type { ProbedService, ProbeReply } from "./service";
-
-type Item = Readonly<Record<string, unknown>>;
 
 /** Replies that several points need. */
 interface Samples {
   readonly projects: ProbeReply;
   readonly instances: ProbeReply;
-  readonly projectItems: readonly Item[];
-  readonly instanceItems: readonly Item[];
-  /** The reply to a GET of the first instance or, if there is none, of the first project. */
+  readonly projectItems: readonly WireFields[];
+  readonly instanceItems: readonly WireFields[];
+  /** The reply to a GET of the first instance, or of the first project if no instance exists. */
   readonly single: ProbeReply | undefined;
   /** The list item of that object. */
-  readonly item: Item | undefined;
-  readonly isInstance: boolean;
+  readonly item: WireFields | undefined;
+  /** The first instance, from its own URL if the service returns it there. */
+  readonly instance: WireFields | undefined;
   /** The replies to requests that the service must reject. */
   readonly rejections: readonly ProbeReply[];
 }
@@ -111,14 +110,15 @@ async function collectSamples(service: ProbedService, projects: ProbeReply): Pro
   const [item] = isInstance ? instanceItems : projectItems;
   const id = item && idOf(item);
   const path = `/${isInstance ? "instances" : "projects"}/${encodeURIComponent(id ?? "")}`;
+  const single = id === undefined ? undefined : await service.get(path);
   return {
     projects,
     instances,
     projectItems,
     instanceItems,
-    isInstance,
     item,
-    single: id === undefined ? undefined : await service.get(path),
+    single,
+    instance: isInstance ? (single?.status === 200 ? single.json : item) : undefined,
     rejections: [
       await service.get("/projects", { token: WRONG_TOKEN }),
       await service.get(`/operations/${NO_ID}`),
@@ -312,11 +312,11 @@ function checkDates({ single, item, projectItems }: Samples): Finding {
       );
 }
 
-function checkSingleObject({ single, isInstance }: Samples): Finding {
+function checkSingleObject({ single, instance }: Samples): Finding {
   if (single === undefined)
     return unknown("singleObject", "No object exists", "GET of one object can't be checked");
   const { status } = single;
-  const what = isInstance ? "an instance" : "a project";
+  const what = instance === undefined ? "a project" : "an instance";
   if (status === 200) return seen("singleObject", `Returns ${what}`, { getObject: 200 });
   const isKnown = status === 404 || status === 405;
   return limited(
@@ -327,8 +327,8 @@ function checkSingleObject({ single, isInstance }: Samples): Finding {
   );
 }
 
-function checkListItems({ single, item, isInstance }: Samples): Finding {
-  if (item === undefined || !isInstance)
+function checkListItems({ single, item, instance }: Samples): Finding {
+  if (item === undefined || instance === undefined)
     return unknown("listItems", "No instance exists", "Differences between lists and GET can't be observed");
   if (single?.status !== 200) return seen("listItems", "Are the only source of values");
   const itemsWithout = Object.keys(single.json).filter((name) => !(name in item));
@@ -342,9 +342,8 @@ function checkListItems({ single, item, isInstance }: Samples): Finding {
       );
 }
 
-function checkEmptyFields({ item, single, isInstance }: Samples): Finding {
-  const object = single?.status === 200 ? single.json : item;
-  if (object === undefined || !isInstance)
+function checkEmptyFields({ instance: object }: Samples): Finding {
+  if (object === undefined)
     return unknown("emptyFields", "No instance exists", "Empty fields can't be observed");
   const hasNull = Object.values(object).includes(null);
   const absentValues = hasNull ? "null" : "omitted";
@@ -357,13 +356,11 @@ function checkEmptyFields({ item, single, isInstance }: Samples): Finding {
   return seen("emptyFields", observation, { absentValues });
 }
 
-const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 /** Names that a revision may have in a service with an unusual name. */
 const UNUSUAL_REVISIONS = /rev|etag|version|lock|generation/i;
 
-function checkRevision({ single, item, isInstance }: Samples): Finding {
-  const object = single?.status === 200 ? single.json : item;
-  if (object === undefined || !isInstance)
+function checkRevision({ single, instance: object }: Samples): Finding {
+  if (object === undefined)
     return unknown("revision", "No instance exists", "The revision can't be observed");
   const etag = single?.status === 200 ? single.header("etag") : undefined;
   const { revision: inField } = revisionOf(object, undefined, undefined);
@@ -401,13 +398,11 @@ function checkRevision({ single, item, isInstance }: Samples): Finding {
   );
 }
 
-const IP_FIELDS = ["ip_address", "public_address", "public_ip"] as const;
-
 function checkIpAddress({ single, instanceItems }: Samples): Finding {
   const objects = [...(single?.status === 200 ? [single.json] : []), ...instanceItems];
   const isPublic = (value: unknown): boolean => isAddress(value) && !isPrivate(value);
   for (const object of objects) {
-    const ipField = IP_FIELDS.find((name) => isAddress(object[name]));
+    const ipField = ADDRESS_FIELDS.find((name) => isAddress(object[name]));
     if (ipField !== undefined) {
       const publicIpShows = object.public_ip === null ? "null" : "mode";
       const mode = publicIpShows === "null" ? "; public_ip is null" : "";
@@ -445,11 +440,18 @@ function checkUnknownOperation({ rejections: [, reply] }: Samples): Finding {
   );
 }
 
-const KNOWN_FIELDS = ["id", "status", "created_at", "updated_at", "url", ...REVISION_FIELDS, ...IP_FIELDS];
+const KNOWN_FIELDS = [
+  "id",
+  "status",
+  "created_at",
+  "updated_at",
+  "url",
+  ...REVISION_FIELDS,
+  ...ADDRESS_FIELDS,
+];
 
-function checkOtherFields({ single, item, isInstance }: Samples): Finding {
-  const object = single?.status === 200 ? single.json : item;
-  if (object === undefined || !isInstance)
+function checkOtherFields({ instance: object }: Samples): Finding {
+  if (object === undefined)
     return unknown("otherFields", "No instance exists", "Other fields can't be observed");
   const known = new Set<string>([...KNOWN_FIELDS, ...instanceFields.map(({ wire }) => wire)]);
   const others = Object.keys(object).filter((name) => !known.has(name) && !UNUSUAL_REVISIONS.test(name));
@@ -515,9 +517,9 @@ function checkClock({ projects }: Samples): Finding {
     : seen("clock", observation);
 }
 
-function itemsOf({ json: { items } }: ProbeReply): Item[] {
+function itemsOf({ json: { items } }: ProbeReply): WireFields[] {
   return Array.isArray(items)
-    ? items.filter((item: unknown): item is Item => typeof item === "object" && item !== null)
+    ? items.filter((item: unknown): item is WireFields => typeof item === "object" && item !== null)
     : [];
 }
 
@@ -525,7 +527,7 @@ function cursorOf({ json: { next_cursor: cursor } }: ProbeReply): string | undef
   return typeof cursor === "string" && cursor !== "" ? cursor : undefined;
 }
 
-function idOf({ id }: Item): string | undefined {
+function idOf({ id }: WireFields): string | undefined {
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Behaviour } from "../emulator";
 import { isSameJson } from "../model/changes";
-import { instanceKind as kind } from "../model/kinds";
+import { instanceKind as kind, type WireFields } from "../model/kinds";
 import { isTerminal } from "../polling/wait";
 import type { Exchange, Exchanges, Finished, Lifecycle, Started } from "./lifecycle";
 import { causeOf, type Finding, failing, limited, observedBehaviour, REFRESH_FIRST, seen } from "./points";
@@ -27,7 +27,6 @@ import {
   updateReply,
 } from "./replies";
 
-type Fields = Readonly<Record<string, unknown>>;
 type Method = "POST" | "PUT" | "DELETE";
 
 /** A service may reject a request without permission as if the object didn't exist. */
@@ -49,7 +48,7 @@ const PLAIN_LABELS = { probe: "plain" };
 export function exercise(
   life: Lifecycle,
   exchanges: Exchanges,
-  arguments_: Fields,
+  arguments_: WireFields,
   examined: readonly Finding[],
   reexamine: () => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
@@ -61,17 +60,17 @@ interface Created extends Finished {
   readonly lag: Lag;
 }
 
-const isVisible = (fields: Fields | undefined): boolean => fields !== undefined;
+const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
 
 class Exercise {
   private readonly findings: Finding[] = [];
-  private sent: Fields;
+  private sent: WireFields;
   private canGet: boolean;
 
   constructor(
     private readonly life: Lifecycle,
     private readonly exchanges: Exchanges,
-    private readonly arguments_: Fields,
+    private readonly arguments_: WireFields,
     examined: readonly Finding[],
   ) {
     this.canGet = offersGet(examined);
@@ -283,7 +282,7 @@ class Exercise {
 
   /** Changes the labels and other fields. */
   private async update({ id, revision }: ApiObject): Promise<{
-    readonly normalized?: readonly (readonly [sent: Fields, shown: Fields])[];
+    readonly normalized?: readonly (readonly [sent: WireFields, shown: WireFields])[];
     readonly lag?: Lag;
     readonly id?: string;
   }> {
@@ -401,12 +400,12 @@ class Exercise {
   private async change(
     id: string,
     revision: string | undefined,
-    fields: Fields,
+    fields: WireFields,
     { isRepeated = false } = {},
   ): Promise<
     Exchange & {
       readonly lag: Lag;
-      readonly shown?: Fields | undefined;
+      readonly shown?: WireFields | undefined;
       readonly revision?: string | undefined;
     }
   > {
@@ -423,13 +422,13 @@ class Exercise {
     }
     await this.settled(result);
     const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const isShown = (shown: Fields | undefined): boolean => hasChanged(shown?.[name], wanted);
+    const isShown = (shown: WireFields | undefined): boolean => hasChanged(shown?.[name], wanted);
     const lag = await this.lag(id, isShown);
     const now = await this.life.reread(id);
     return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
   }
 
-  private put(id: string, revision: string | undefined, fields: Fields): Promise<Accepted> {
+  private put(id: string, revision: string | undefined, fields: WireFields): Promise<Accepted> {
     const body = JSON.stringify({ ...this.sent, ...fields });
     return this.life.session.client.instances.update(id, body, revision ?? "", this.life.context(kind));
   }
@@ -443,7 +442,7 @@ class Exercise {
   /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
   private async lag(
     id: string,
-    isExpected: (fields: Fields | undefined) => boolean,
+    isExpected: (fields: WireFields | undefined) => boolean,
     read: () => Promise<Shown> = () => this.shown(id),
   ): Promise<Reads> {
     const { clock } = this.life.session;

@@ -3,7 +3,7 @@ import type { Accepted, ApiObject } from "../api/client";
 import type { Observer } from "../api/request";
 import type { WireReply, WireRequest } from "../api/transport";
 import { isCloudInfraError } from "../diagnostics/error";
-import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { instanceKind, type Kind, projectKind, type WireFields } from "../model/kinds";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
 import {
@@ -17,13 +17,19 @@ import { isDeleted } from "../provider/lookup/object-getter";
 import { removeObject } from "../provider/remove-object";
 import type { Session } from "../provider/session";
 import type { ProbeCreation, ProbeRecord, RecordFile } from "./record";
+import { jsonOf } from "./service";
+
+const kinds: Readonly<Record<ProbeCreation["kind"], Kind>> = {
+  project: projectKind,
+  instance: instanceKind,
+};
 
 /** One request of the client and its reply. */
 export interface Exchange {
   readonly request: WireRequest;
   readonly reply: WireReply;
   /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
-  readonly json: Readonly<Record<string, unknown>>;
+  readonly json: WireFields;
 }
 
 /** A creation that the service has accepted. */
@@ -46,10 +52,7 @@ export class Exchanges {
 
   readonly observe: Observer = (request, attempt) => {
     if (attempt.kind !== "reply") return;
-    const { body } = attempt.reply;
-    const value: unknown = body.kind === "json" ? body.value : undefined;
-    const json = typeof value === "object" && value !== null ? { ...value } : {};
-    this.all.push({ request, reply: attempt.reply, json });
+    this.all.push({ request, reply: attempt.reply, json: jsonOf(attempt.reply) });
   };
 
   /** Returns the last exchange with this method. */
@@ -125,13 +128,7 @@ export class Lifecycle {
   }
 
   private send({ kind, body, key }: ProbeCreation): Promise<Accepted> {
-    const { projects, instances } = this.session.client;
-    const isProject = kind === "project";
-    return (isProject ? projects : instances).create(
-      body,
-      key,
-      this.context(isProject ? projectKind : instanceKind),
-    );
+    return kinds[kind].requests(this.session.client).create(body, key, this.context(kinds[kind]));
   }
 
   /** Waits for the object of a creation. */
@@ -150,7 +147,7 @@ export class Lifecycle {
   private newest(kind: ProbeCreation["kind"]): Promise<ApiObject | undefined> {
     const isNew = (object: ApiObject): boolean =>
       !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
-    const context = this.context(kind === "project" ? projectKind : instanceKind);
+    const context = this.context(kinds[kind]);
     const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
     return readUntil(
       context,
@@ -222,7 +219,7 @@ export class Lifecycle {
   }
 
   private async findObject(creation: ProbeCreation): Promise<string | undefined> {
-    const context = this.context(creation.kind === "project" ? projectKind : instanceKind);
+    const context = this.context(kinds[creation.kind]);
     const { operation } = creation;
     const found = operation && (await fetchOperation(context, operation));
     if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
@@ -242,12 +239,9 @@ export class Lifecycle {
     kind: ProbeCreation["kind"],
     project: string | undefined = this.projectId,
   ): Promise<readonly ApiObject[]> {
-    const { projects, instances } = this.session.client;
     if (kind === "project" && this.record.project !== undefined) return [];
-    const all =
-      kind === "project"
-        ? await projects.list(this.context(projectKind))
-        : await instances.list({ project }, this.context(instanceKind));
+    const requests = kinds[kind].requests(this.session.client, project);
+    const all = await requests.list(this.context(kinds[kind]));
     return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
   }
 

@@ -1,11 +1,13 @@
 import { openConnections, readCertificates } from "../api/connections";
 import { parseEndpoint } from "../api/endpoint";
+import { headersOf, urlOf } from "../api/request";
 import { isTransient, retryAfterMs } from "../api/retry";
 import { exchange, type WireReply } from "../api/transport";
 import type { Settings } from "../config/read-settings";
 import { tokenSource } from "../config/token-source";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
+import { isMap, type WireFields } from "../model/kinds";
 import { type Clock, limitOf } from "../polling/clock";
 
 /** A reply to one request of the probe. */
@@ -13,7 +15,7 @@ export interface ProbeReply extends WireReply {
   /** Time from the start of the request to the end of the reply, in milliseconds. */
   readonly tookMs: number;
   /** The JSON of the body, if it is an object. Otherwise, an empty object. */
-  readonly json: Readonly<Record<string, unknown>>;
+  readonly json: WireFields;
 }
 
 /** The service under examination. It sends GET requests only, and returns replies of any status. */
@@ -60,7 +62,7 @@ export async function openService(
   const connections = openConnections({ env, authorities, concurrency });
   const random = Math.random;
   const source = tokenSource(settings.token, { clock, dispatcher: connections, env, allowHttp, random });
-  const { base, origin } = parseEndpoint(settings.endpoint, { allowHttp });
+  const endpoint = parseEndpoint(settings.endpoint, { allowHttp });
   const replies: ProbeReply[] = [];
   const ownToken = await source.get().catch(async (error: unknown) => {
     await connections.close();
@@ -68,23 +70,15 @@ export async function openService(
   });
   const clean = (text: string): string => redact(text, [ownToken]);
 
-  async function attempt(url: URL, token: string | null): Promise<ProbeReply> {
+  async function attempt(url: URL, headers: Record<string, string>): Promise<ProbeReply> {
     const started = clock.now();
     const limit = limitOf(TIMEOUT_MS, clock);
-    const headers = {
-      accept: "application/json, application/problem+json",
-      "accept-encoding": "identity",
-      "user-agent": "pulumi-cloudinfra",
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-    };
     const options = { clean, signal: limit.signal, delivery: { neverSent: true } };
     const result = await exchange(connections, { method: "GET", url, headers }, options).finally(() =>
       limit.release(),
     );
     if (result.kind === "reply") {
-      const { body } = result.reply;
-      const json = body.kind === "json" && isObject(body.value) ? body.value : {};
-      const reply = { ...result.reply, json, tookMs: clock.now() - started };
+      const reply = { ...result.reply, json: jsonOf(result.reply), tookMs: clock.now() - started };
       replies.push(reply);
       return reply;
     }
@@ -104,16 +98,16 @@ export async function openService(
   }
 
   return {
-    base,
+    base: endpoint.base,
     tokenOrigin: source.origin,
     tokens: [ownToken],
     replies,
     async get(path, { query = {}, token = ownToken } = {}) {
-      const url = new URL(path.startsWith("/") ? base + path : path);
-      if (url.origin !== origin) throw new Error("a probe must not leave the service");
-      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+      const request = { method: "GET", path, query } as const;
+      const url = urlOf(request, endpoint);
+      const headers = headersOf(request, token ?? undefined);
       for (let attempts = 1; ; attempts++) {
-        const reply = await attempt(url, token);
+        const reply = await attempt(url, headers);
         if (!isTransient(reply.status) || attempts === MAX_ATTEMPTS) return reply;
         await clock.sleep(Math.min(retryAfterMs(reply.header) ?? 500 * 2 ** attempts, MAX_PAUSE_MS));
       }
@@ -122,6 +116,7 @@ export async function openService(
   };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Returns the JSON of a reply if it is an object. Otherwise, returns an empty object. */
+export function jsonOf({ body }: WireReply): WireFields {
+  return body.kind === "json" && isMap(body.value) ? body.value : {};
 }
