@@ -134,7 +134,7 @@ function isRejectedArgument(error: unknown): boolean {
 /** Any value but false counts as true, so that a list without a cursor doesn't look complete. */
 const flag = v.pipe(
   v.unknown(),
-  v.transform((value) => !/^(false|0)$/i.test(String(value))),
+  v.transform((value) => typeof value === "object" || !/^(false|0)$/i.test(String(value))),
 );
 
 const pageSchema = v.pipe(

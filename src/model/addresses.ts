@@ -28,7 +28,7 @@ export function asksForAddress(value: unknown): value is string {
 
 /** Whether a `publicIp` is a usual word for "no address". */
 export function meansNoAddress(value: unknown): boolean {
-  return NO_ADDRESS.test(String(value).trim());
+  return value === null || (typeof value !== "object" && NO_ADDRESS.test(String(value).trim()));
 }
 
 /** Returns the addresses in the fields for the public address. Other fields may contain private addresses. */

@@ -61,7 +61,7 @@ describe("a list", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it.each([true, "true", 1, "yes", {}])(
+  it.each<unknown>([true, "true", 1, "yes", {}, { toString: 1 }])(
     "fails if it has more items (%j) but no cursor, so that missing objects don't look deleted",
     async (has_more) => {
       const { origin } = await startService(inTurn({ body: { items: items("a"), has_more } }));

@@ -279,6 +279,11 @@ describe("the comparison with the remote values", () => {
     expect(remoteValuesAfter(instanceFields, known, { public_ip })).toEqual({});
   });
 
+  test("ignores an address that isn't a string", () => {
+    const public_ip = { id: "ip-1", address: { toString: 1 } };
+    expect(compare({ ...echo, public_ip }, { publicIp: "ip-1" }).drifted).toEqual([]);
+  });
+
   test("converts a value of another type to a string", () => {
     expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
     expect(compare({ ...echo, network: { vlan: 4 } }).values.network).toBe('{"vlan":4}');

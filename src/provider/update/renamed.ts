@@ -27,7 +27,7 @@ const MAX_NAME_CHARACTERS = 20;
 /** Whether an id may be derived from a name, because it contains the name's letters and digits. */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
   const plainOf = (text: unknown): string =>
-    String(text ?? "")
+    (typeof text === "object" ? "" : String(text ?? ""))
       .normalize("NFKD")
       .toLowerCase()
       .replace(/[^a-z0-9]/g, "");

@@ -3,14 +3,14 @@ import { HostError, InitializationError } from "../../../src/provider/host";
 import type { Scene } from "./scene";
 import { countOne, type Verb } from "./tally";
 
-/**
- * Checks that errors are this package's own, and readable. Check throws none, and diff only one, about an `import`
- * option that names another object.
- */
+/** The codes of the errors that diff may throw: another object in the `import` option, or another endpoint. */
+const DIFF_CODES: readonly string[] = ["import_differs", "endpoint_changed"];
+
+/** Checks that errors are this package's own, and readable. Check throws none, and diff only those of {@link DIFF_CODES}. */
 export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
-  const isOtherImport =
-    error instanceof HostError && isCloudInfraError(error.cause) && error.cause.code === "import_differs";
-  if (!(error instanceof HostError) || verb === "check" || (verb === "diff" && !isOtherImport)) {
+  const isDiffError =
+    error instanceof HostError && isCloudInfraError(error.cause) && DIFF_CODES.includes(error.cause.code);
+  if (!(error instanceof HostError) || verb === "check" || (verb === "diff" && !isDiffError)) {
     scene.broke(`${verb} threw ${error instanceof Error ? error.stack : String(error)}`);
     return;
   }
