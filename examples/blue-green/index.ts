@@ -7,7 +7,7 @@ const project = new Project("website", { region: "eu-1" });
 
 const common = { project: project.id, flavor: "small", network: "default", publicIp: "auto" };
 
-// Without a `name`, both instances get different names, so the new one can be created before the old one is deleted.
+// Without a fixed `name`, each instance has a unique generated name, so Pulumi can create the new one before it deletes the old one.
 const app = new Instance("app", { ...common, image });
 
 // Pulumi updates this instance with the new address while both instances of `app` exist.
@@ -19,5 +19,5 @@ const entrance = new Instance("entrance", {
 
 /** Public address of the website. It doesn't change. */
 export const address = entrance.ipAddress;
-/** Id of the instance behind the entrance. A new image results in a new id. */
+/** Id of the instance behind the entrance. It changes with each new image. */
 export const behind = app.id;

@@ -7,11 +7,11 @@ interface ShopArgs {
   image: pulumi.Input<string>;
   /** Flavor of every instance. @default "small" */
   flavor?: pulumi.Input<string>;
-  /** Number of workers. A plain number, because it decides how many resources there are. @default 1 */
+  /** Number of workers. It is a plain number, because it determines the number of resources. @default 1 */
   workers?: number;
 }
 
-/** A shop: a project with a web server and workers. */
+/** A shop, which consists of a project with a web server and workers. */
 class Shop extends pulumi.ComponentResource {
   /** Id of the project. */
   readonly project: pulumi.Output<string>;
@@ -21,7 +21,7 @@ class Shop extends pulumi.ComponentResource {
   constructor(name: string, args: ShopArgs, opts?: pulumi.ComponentResourceOptions) {
     super("example:index:Shop", name, {}, opts);
 
-    // Before this component existed, the program declared these resources at the top level. The aliases preserve them.
+    // Before this component existed, the program declared these resources at the top level. The aliases prevent their replacement.
     const inside = { parent: this, aliases: [{ parent: pulumi.rootStackResource }] };
 
     const project = new Project(`${name}-project`, { region: args.region }, inside);

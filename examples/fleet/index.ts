@@ -3,13 +3,13 @@ import { getInstancesOutput, Instance, type InstanceArgs, Project } from "pulumi
 
 const config = new pulumi.Config();
 
-/** Arguments of the instances of each role. */
+/** Arguments of the instances in each role. */
 const roles: Record<string, Pick<InstanceArgs, "flavor" | "publicIp">> = {
   web: { flavor: "small", publicIp: "auto" },
   worker: { flavor: "medium" },
 };
 
-/** Number of instances of each role. The stack's configuration takes precedence. */
+/** Number of instances in each role. The stack's configuration takes precedence. */
 const counts: Record<string, number> = { web: 2, worker: 3, ...config.getObject("counts") };
 
 const project = new Project("fleet", { region: "eu-1" });
@@ -28,7 +28,7 @@ const fleet = Object.entries(roles).flatMap(([role, args]) =>
   ),
 );
 
-// Lists all web servers of the project, even those that somebody else has created, once the fleet exists.
+// Waits for the fleet, then lists all web servers in the project, including those that other programs created.
 const web = getInstancesOutput({ project: project.id, labels: { role: "web" } }, { dependsOn: fleet });
 
 /** Number of instances that this program manages. */

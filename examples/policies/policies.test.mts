@@ -14,7 +14,7 @@ const { resources } = await mocks(() => {
   return {};
 });
 
-/** Returns a resource as Pulumi passes it to a policy. */
+/** Converts a mocked resource to the form that Pulumi passes to policies. */
 function shown({ type, name, args }: MockedResource): ResourceValidationArgs {
   const isType = (resource: object): boolean => "__pulumiType" in resource && resource.__pulumiType === type;
   return {
@@ -25,8 +25,8 @@ function shown({ type, name, args }: MockedResource): ResourceValidationArgs {
     },
     isType,
     asType: () => undefined,
-    getConfig: () => assert.fail("no policy of this pack has a configuration"),
-    notApplicable: () => assert.fail(`${name} is of another type`),
+    getConfig: () => assert.fail("the policies in this pack don't have any configuration"),
+    notApplicable: () => assert.fail(`${name} has a different type`),
   };
 }
 

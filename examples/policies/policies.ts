@@ -4,7 +4,7 @@ import { Instance } from "pulumi-cloudinfra";
 /** Rejects instances with a public address. */
 export const noPublicIp = {
   name: "no-public-ip",
-  description: "Instances have no public address. The load balancer is the only way in.",
+  description: "Instances must not have public addresses. All traffic must go through the load balancer.",
   enforcementLevel: "mandatory",
   validateResource: validateResourceOfType(Instance, ({ publicIp }, { name }, reportViolation) => {
     if (publicIp !== undefined && publicIp !== "none") {

@@ -3,7 +3,7 @@ import { Instance, Project, Provider } from "pulumi-cloudinfra";
 
 const config = new pulumi.Config();
 
-/** Settings of the second region. The first one uses the stack's configuration. */
+/** Provider for the second region. The first region uses the stack's configuration. */
 const eu = new Provider("eu", {
   endpoint: config.require("euEndpoint"),
   token: config.requireSecret("euToken"),
@@ -14,11 +14,11 @@ function shop(place: string, region: string, opts: pulumi.CustomResourceOptions 
   return new Instance(
     `web-${place}`,
     { project: project.id, image: "debian-13", flavor: "small", network: "default", publicIp: "auto" },
-    opts, // an instance must have the provider of its project
+    opts, // an instance must use the same provider as its project
   );
 }
 
-/** Public addresses of the shop. */
+/** Public addresses of the shops. */
 export const addresses = {
   home: shop("home", "us-1").ipAddress,
   eu: shop("eu", "eu-1", { provider: eu }).ipAddress,

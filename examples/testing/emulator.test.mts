@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withEmulator } from "pulumi-cloudinfra/testing";
 
-test("up creates every instance once, even if a reply is lost, and destroy deletes everything", async () => {
+test("`up` creates each instance only once, even if a reply is lost, and `destroy` deletes everything", async () => {
   await withEmulator({ program: import.meta.dirname }, async ({ stack, emulator, fault }) => {
     const lost = fault("lost-reply");
     const { outputs } = await stack.up();

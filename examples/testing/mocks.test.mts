@@ -4,12 +4,12 @@ import { mocks } from "pulumi-cloudinfra/testing";
 
 const shop = await mocks(() => import("./index.ts"), { project: "testing", config: { workers: "2" } });
 
-test("the program declares as many workers as the configuration says", () => {
+test("the program declares the configured number of workers", () => {
   const names = shop.resources.map(({ name }) => name);
   assert.deepEqual(names, ["shop", "web", "worker-1", "worker-2"]);
 });
 
-test("every instance is in the project and has the label of its team", () => {
+test("every instance is in the project and has the team's label", () => {
   for (const name of ["web", "worker-1", "worker-2"]) {
     const { project, labels } = shop.resource(name).args;
     assert.deepEqual({ project, labels }, { project: shop.resource("shop").id, labels: { team: "shop" } });

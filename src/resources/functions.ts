@@ -28,7 +28,7 @@ export interface GetInstancesOutputArgs {
 
 /** An instance that {@link getInstances} found. Fields that the service doesn't return are omitted. */
 export interface GetInstancesInstance {
-  /** Id, which `Instance.get` and the `import` option accept. */
+  /** Id of the instance. You can pass it to `Instance.get` or the `import` option. */
   readonly id: string;
   /** Id of the project that contains the instance. */
   readonly project?: string | undefined;
@@ -63,7 +63,7 @@ export type GetInstancesResult = GetInstancesInstance[];
 
 /** A project that {@link getProjects} found. Fields that the service doesn't return are omitted. */
 export interface GetProjectsProject {
-  /** Id, which `Project.get` and the `import` option accept. */
+  /** Id of the project. You can pass it to `Project.get` or the `import` option. */
   readonly id: string;
   /** Name. */
   readonly name?: string | undefined;
@@ -82,15 +82,15 @@ export type GetProjectsResult = GetProjectsProject[];
 export interface FunctionOptions {
   /** Explicit provider to use. @default the provider of `parent`, or the default provider */
   provider?: Provider | undefined;
-  /** Resource, such as a component, whose provider to use. @default none */
+  /** Resource, such as a component, whose provider the function uses. @default none */
   parent?: pulumi.Resource | undefined;
 }
 
 /** Options of {@link getInstancesOutput} and {@link getProjectsOutput}. */
 export interface FunctionOutputOptions extends FunctionOptions {
   /**
-   * Resources that must exist before the request is sent. A component stands for all its children. In a preview that creates one of them, the
-   * result is unknown.
+   * Resources that must exist before the request is sent. For a component, these are all its children. In a preview that creates one of
+   * them, the result is unknown.
    * @default none
    */
   dependsOn?: DependsOn | undefined;

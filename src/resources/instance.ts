@@ -30,12 +30,12 @@ export interface InstanceArgs {
    */
   publicIp?: pulumi.Input<PublicIp | undefined>;
   /**
-   * SSH public keys, one line each. Their order and comments don't matter. An empty list removes all keys. A change updates the instance in
-   * place.
+   * SSH public keys in OpenSSH format. Their order and comments are ignored. An empty list removes all keys. A change updates the instance
+   * in place.
    * @default the keys are not managed
    */
   sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Labels. Only the keys set here are managed; other labels are kept. A change updates the instance in place. @default none */
+  /** Labels. Only the keys set here are managed. Other labels are preserved. A change updates the instance in place. @default none */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
@@ -87,7 +87,7 @@ export class Instance extends pulumi.CustomResource {
   declare readonly status: pulumi.Output<InstanceStatus | undefined>;
   /** Time of the creation (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
-  /** Revision of the instance. An update succeeds only if the service still has this revision. */
+  /** Revision of the instance. An update succeeds only if the instance still has this revision. */
   declare readonly revision: pulumi.Output<string | undefined>;
   /** URL of the instance in the API. */
   declare readonly url: pulumi.Output<string>;

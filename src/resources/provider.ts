@@ -7,11 +7,11 @@ import { secretSettings, settings } from "../config/settings";
  * stack's configuration doesn't apply, apart from `cloudinfra:journalDir`, because a stack has one journal.
  */
 export interface ProviderArgs {
-  /** Base URL of the service (required), with or without `/v1`. `http://` is allowed only for this machine, or with `allowHttp`. */
+  /** Base URL of the service (required), with or without `/v1`. `http://` is allowed only for the local machine, or with `allowHttp`. */
   endpoint?: pulumi.Input<string | undefined>;
-  /** Token of the service. It is always encrypted in the state. */
+  /** API token for the service. It is always encrypted in the state. */
   token?: pulumi.Input<string | undefined>;
-  /** Path of a file that contains the token, relative to the program's folder. It is read again if the service rejects the token. */
+  /** Path to a file that contains the token, relative to the program's folder. The file is read again if the service rejects the token. */
   tokenFile?: pulumi.Input<string | undefined>;
   /** Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token. */
   tokenCommand?: pulumi.Input<string | undefined>;
@@ -33,27 +33,27 @@ export interface ProviderArgs {
   oidcClientId?: pulumi.Input<string | undefined>;
   /** Client secret, if the token endpoint requires one. It is always encrypted in the state. */
   oidcClientSecret?: pulumi.Input<string | undefined>;
-  /** Maximum duration of a create, update or delete, unless the `customTimeouts` option of the resource sets another one. @default `30m` */
+  /** Maximum duration of a create, update or delete, unless the resource's `customTimeouts` option sets a different one. @default `30m` */
   operationTimeout?: pulumi.Input<string | undefined>;
   /** Whether to allow `http://` endpoints on other machines. The token is then sent unencrypted. @default `false` */
   allowHttp?: pulumi.Input<boolean | undefined>;
-  /** Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder. */
+  /** Path to a PEM file with certificate authorities to trust in addition to Node.js's own, relative to the program's folder. */
   caFile?: pulumi.Input<string | undefined>;
   /** Maximum number of concurrent requests. @default `16` */
   concurrency?: pulumi.Input<number | undefined>;
-  /** Maximum number of requests per second. It can be a fraction. @default no limit */
+  /** Maximum number of requests per second, which may be a fraction. @default no limit */
   maxRequestsPerSecond?: pulumi.Input<number | undefined>;
   /**
-   * Name of the field that contains an instance's revision, if the service uses an unusual name.
-   * @default the `ETag` header, or a field with a usual name
+   * Name of the field that contains an instance's revision, if the service uses a non-standard name.
+   * @default the `ETag` header, or a field with a common name
    */
   revisionField?: pulumi.Input<string | undefined>;
   /**
-   * Name of the field that contains an instance's public IP address, if the service uses an unusual name.
+   * Name of the field that contains an instance's public IP address, if the service uses a non-standard name.
    * @default `ip_address`, `public_address` or `public_ip`
    */
   ipAddressField?: pulumi.Input<string | undefined>;
-  /** Base URLs that the service had before it moved to `endpoint`. */
+  /** Previous base URLs of the service, if it has moved to `endpoint`. */
   formerEndpoints?: pulumi.Input<pulumi.Input<string>[] | undefined>;
 }
 

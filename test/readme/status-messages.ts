@@ -25,12 +25,12 @@ export function statusMessages(): StatusMessage[] {
     ),
     message(
       { verb: "creating", step: { progress: 0.42, remainingMs: 18_000, atMs: -9_000 } },
-      "The same, some seconds after the last poll.",
+      "The service reported progress some seconds ago. The provider estimates the remaining time.",
     ),
     message({ verb: "creating", elapsedMs: 42_000 }, "The service reports no progress."),
     message(
       { verb: "creating", step: { progress: 0.3, pause: unavailable, atMs } },
-      "The operation is running, but the last poll failed. The provider retries.",
+      "The operation is running, but the last poll failed, so the provider retries.",
     ),
     message(
       {
@@ -51,15 +51,15 @@ export function statusMessages(): StatusMessage[] {
     ),
     message(
       { verb: "updating", elapsedMs: 3_000, waits: [{ for: "waiting for confirmation" }] },
-      "The service accepted the update. The provider checks that the change is applied.",
+      "The service accepted the update. The provider checks that the change was applied.",
     ),
     message(
       { verb: "reading", elapsedMs: 14_000, waits: [{ for: "listing instances (page 12)" }] },
-      "A refresh reads a long list, which all reads share.",
+      "A refresh reads a long list of instances. All reads share this list.",
     ),
     message(
       { verb: "reading", elapsedMs: 9_000, pause: slowed },
-      "The service answered 429, so the provider sends requests less often for a while.",
+      "The service responded with 429, so the provider temporarily sends fewer requests.",
     ),
   ];
 }

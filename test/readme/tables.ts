@@ -18,7 +18,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
       ...propertiesOf("functions.ts", "FunctionOptions"),
       ...propertiesOf("functions.ts", "FunctionOutputOptions").map((one) => ({
         ...one,
-        description: `Only for the \`…Output\` forms. ${one.description}`,
+        description: `For the \`…Output\` forms only. ${one.description}`,
       })),
     ]),
   settings: settingsTable,
@@ -31,7 +31,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 const JOURNAL_DIR = {
   description:
-    "Folder of the journal of unfinished creations, relative to the program's folder. It isn't an argument of `Provider`.",
+    "Folder for the journal of unfinished creations, relative to the program's folder. It isn't an argument of `Provider`.",
   default: "`~/.local/state/pulumi-cloudinfra/journal`",
 };
 
