@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
   present: "already has a journal entry. The next `pulumi up` resumes the creation.",
   waiting: "another creation of this resource comes first. Run `pulumi up`, then run `recover` again.",
   "not-resumable":
-    "can't be resumed, because the state doesn't hold its key and all arguments. Check whether the service has the object before you " +
+    "can't be resumed, because the state doesn't contain its key and all arguments. Check whether the service has the object before you " +
     "run `pulumi up`, which creates another one.",
   "not-written":
     "the journal entry can't be written. Don't run `pulumi up` until it is, because that would create a second object.",
@@ -84,11 +84,11 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
 function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOptions): string {
   if (status === "object-in-state") {
     const object = id === undefined ? "an object" : `the object ${id}`;
-    return `Journal entry for ${object}, which the stack has. Keep the object.\n  ${urn}`;
+    return `Journal entry for ${object}, which the stack manages. Keep the object.\n  ${urn}`;
   }
   const object = id === undefined ? "" : ` (object ${id})`;
   return [
-    `Journal entry for a resource that the state doesn't hold${object}.`,
+    `Journal entry for a resource that isn't in the state${object}.`,
     `  ${urn}`,
     "  If your program still declares the resource, run `pulumi up`, which resumes the creation. Otherwise, delete the object in the",
     "  service if it exists, and remove the entry:",

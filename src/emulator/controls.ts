@@ -171,7 +171,7 @@ export class Controls implements Emulator {
     return state;
   }
 
-  /** Returns the kind of the only object that has the id. */
+  /** Returns the kind of the only object with the id. */
   private kindOf(id: string): ObjectKind {
     const state = this.settled();
     const kinds = OBJECT_KINDS.filter((kind) => state[`${kind}s`].byId.has(id));
@@ -195,7 +195,7 @@ function unknown(id: string): Error {
   return new Error(`the emulator has no object "${id}"`);
 }
 
-/** A kind of object. Name it where objects of several kinds may have the same id. */
+/** A kind of object. Specify it if objects of several kinds may have the same id. */
 export type ObjectKind = "project" | "instance" | "operation";
 
 /**
@@ -203,9 +203,9 @@ export type ObjectKind = "project" | "instance" | "operation";
  * specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
  */
 export interface Emulator {
-  /** Origin of the service, such as `http://127.0.0.1:8787`. */
+  /** The origin of the service, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** Value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
+  /** The value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
   readonly endpoint: string;
   /** The bearer token that is currently valid, for the setting `cloudinfra:token`. */
   readonly token: string;
@@ -243,7 +243,7 @@ export interface Emulator {
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
   /** Accepts updates of a field but leaves it unchanged. */
   ignoreUpdatesOf(field: string): void;
-  /** Ends all running operations: each is done, or fails if that was planned. */
+  /** Ends all running operations. Each operation is done, or fails if a failure was planned. */
   finishOperations(): void;
   /** Closes the port and all connections until {@link Emulator.resume}, so that connections are refused. */
   pause(): Promise<void>;

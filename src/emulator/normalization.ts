@@ -26,7 +26,7 @@ export type Normalization = (typeof normalizations)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The normalized fields of each way. Normalizing them again changes nothing, so a request may use either form. */
+/** The normalized fields for each way of normalization. Normalizing them again changes nothing, so a request may use either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   ids: ({ image, flavor, network }) => ({
     image: idOf("img", image),

@@ -3,7 +3,7 @@ import { type Disk, readText, removeFile, systemDisk } from "./disk";
 import { entryFilesIn, parseEntry } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
-/** Entries of one folder to remove together: ids of objects by the key of their resource. */
+/** The entries to remove together from one folder: the ids of objects, by the key of their resource. */
 interface Batch {
   readonly ids: Map<string, string>;
   readonly done: Promise<void>;

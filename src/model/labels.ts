@@ -3,12 +3,12 @@ import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
 
-/** Returns labels as a map. Any other value counts as no labels. */
+/** Returns labels as a map. Any other value is treated as no labels. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Whether labels have an unknown form and can't be read. */
+/** Reports whether labels have an unknown form and can't be read. */
 export function isUnreadable({ type }: Field, word: unknown): boolean {
   return type === "labels" && word !== undefined && word !== null && !isMap(word);
 }
@@ -31,7 +31,7 @@ export function remoteKeysOf(
   );
 }
 
-/** Returns the state without label keys that change only in case, because the service may show the new key under the old name. */
+/** Returns the state without label keys whose case changes, because the service may return the new key under the old name. */
 export function withoutRecasedKeys<Olds extends Arguments>(
   fields: readonly Field[],
   olds: Olds,

@@ -45,13 +45,13 @@ export async function diffResource(
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
-  // If the endpoint has changed, a replacement would be created before the deletion of the old object fails.
+  // If the endpoint has changed, the engine would create a replacement before it fails to delete the old object.
   const session = sessions.openIfConfigured();
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, olds, replaces);
-  // Another process may be about to delete another record of the object, or to adopt it.
+  // Another process may be about to delete or adopt the same object.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   // Both processes record the object before they check, so at least one of them finds the other's record.
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
@@ -78,7 +78,7 @@ export async function diffResource(
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
-      const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
+      const fit = isReplaced ? "its object doesn't match the program and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
       await show(`resuming its creation; ${end}`);
       // An interruption between the deletion of the placeholder and the create would lose the object, so create comes first.
@@ -87,14 +87,14 @@ export async function diffResource(
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
-      await show(`is replaced: ${fixed.join(", ")} can't be changed in place`);
+      await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
-    // The engine's inputs may already match the program. Then it doesn't notice that `replaceOnChanges` applies after a failed update, that
-    // `ignoreChanges` no longer applies after a resumed creation, or that a creation that timed out again had other arguments.
+    // The recorded inputs may already match the program, so the engine can't detect some changes. Examples are `replaceOnChanges` after a
+    // failed update, `ignoreChanges` that was removed after a resumed creation, and different arguments after a repeated timeout.
     const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine doesn't know about an unfinished creation or update.
+    // After a refresh, the engine can't detect an unfinished creation or update.
     if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of possiblePurposes(urn, key)) {
       if (!checkedWithOlds && purpose.replaces === undefined) continue;

@@ -43,7 +43,9 @@ describeOnEngines("a renamed resource whose old name a new resource takes", (eng
       write(program);
       const result = await stack.run("up");
       if (result.ok) return expectOneEach(scenario, ["old", "web"]);
-      expect(errorsOf(result)).toMatch(/and this resource have the same instance|belongs to urn:pulumi/);
+      expect(errorsOf(result)).toMatch(
+        /and this resource manage the same instance|manages the instance of an interrupted creation/,
+      );
       expect(emulator.instances.size).toBe(1);
     });
   });

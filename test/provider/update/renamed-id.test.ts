@@ -42,7 +42,7 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
   test("causes an error in each update, which names that id, and no second instance", async () => {
     const { service, said } = await renamed();
     for (const message of said) {
-      expect(message).toContain("the service has given instance web another id with its new name: front");
+      expect(message).toContain("the id of instance web changed with its new name, to front");
       expect(message).toContain("Don't recreate it: it exists under the id front");
       expect(message).not.toContain("pulumi refresh");
     }
@@ -219,7 +219,9 @@ describe("an instance that is not found under its other id", () => {
   test("is not confused with another one that has its former id now", async () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
-    expect(await web.destroy()).toContain("instance front is not found, and web may now be another instance");
+    expect(await web.destroy()).toContain(
+      "instance front can't be found, and web may now be a different instance",
+    );
     expect([...emulator.instances.keys()]).toEqual(["web"]);
   });
 });

@@ -252,7 +252,7 @@ describe("a reply to the update that carries only id, status and revision", () =
       revision: saved.state.revision,
     }));
     const error = await failureOf(outcome);
-    expect(error.message).toContain("still shows an older revision");
+    expect(error.message).toContain("still returns an older revision");
     expect(error).toHaveProperty("properties.revision", saved.state.revision);
   });
 
