@@ -11,7 +11,7 @@ export interface TokenSource {
   readonly origin: string;
   /** Returns the token, without white space around it. */
   get(): Promise<string>;
-  /** Called after the service rejects a token. Returns a different token, or undefined if the source has only that one. */
+  /** Called after the service rejects a token. Returns a different token, or undefined if the source has no other token. */
   renew?(rejected: string): Promise<string | undefined>;
 }
 
@@ -62,7 +62,7 @@ export async function readTokenFile(file: string, kind: string, source: string) 
   }
 }
 
-/** Bounds the memory of a client that runs for days and renews its token often. */
+/** Limits the memory for tokens, because a client may run for days and renew its token often. */
 const MAX_REMEMBERED_TOKENS = 16;
 
 export type Auth = ReturnType<typeof createAuth>;

@@ -124,7 +124,7 @@ export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
-/** The maximum nesting of a reply. This API needs less, and recursive functions can handle it. */
+/** The maximum nesting of a reply. Replies of this API need less, and recursive functions can still handle this depth. */
 const MAX_DEPTH = 100;
 
 /**

@@ -42,7 +42,7 @@ export interface ClientOptions extends RateLimits {
 export interface Client {
   /** The normalized base URL, which ends in `/v1`. */
   readonly endpoint: string;
-  /** The most recent tokens. Messages must not contain them, but replies may. */
+  /** The most recent tokens. Messages must not contain these tokens, but replies may. */
   readonly tokens: readonly string[];
   readonly projects: Collections["projects"];
   readonly instances: Collections["instances"];

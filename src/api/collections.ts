@@ -132,7 +132,7 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
-/** Any value except false counts as true, so that a list without a cursor doesn't look complete. */
+/** Any value except false is treated as true, so that a list without a cursor doesn't look complete. */
 const flag = v.pipe(
   v.unknown(),
   v.transform((value) => !/^(false|0)$/i.test(String(value))),

@@ -130,7 +130,7 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
 }
 
-/** Loads undici for the first request. It is half of the code that a provider loads, and previews send no requests. */
+/** Loads undici for the first request. Undici is half of the code that a provider loads, and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
 }

@@ -58,7 +58,7 @@ export function pathOf(...segments: string[]): string {
 }
 
 function encodeSegment(segment: string): string {
-  // URLs resolve "." and ".." even if they are percent-encoded.
+  // URL parsers resolve "." and ".." even if they are percent-encoded.
   if (segment === "" || segment === "." || segment === "..") {
     throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
   }

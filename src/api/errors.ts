@@ -19,7 +19,7 @@ export interface RequestHistory {
   /** The protocol of the URL, with a colon. */
   readonly protocol: string;
   readonly path: string;
-  /** Whether the path always exists in this API. If it does, a 404 without a problem document must come from a different service. */
+  /** Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. */
   readonly collection: boolean;
   attempts: number;
   /** The attempts with an unknown outcome. Each item is the failure that the service may have stored for the key, or `undefined`. */

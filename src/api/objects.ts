@@ -13,7 +13,7 @@ export interface ApiObject {
   readonly revision?: string | undefined;
   /** Whether the revision is only in the ETag header, and a field with a common name, such as `version`, has a different value. */
   readonly isInHeaderOnly?: boolean | undefined;
-  /** Whether the object was read at its own URL. Other replies, such as lists, may contain fewer or more fields. */
+  /** Whether the object was read from its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
 }
 

@@ -127,7 +127,7 @@ function isBlank(value: unknown): boolean {
 
 /**
  * The reply of a service to a POST, PUT or DELETE: the object, an operation to wait for, or nothing. `deferred` is set after a 202 without
- * an operation. In that case, the change happens later, and only the object shows when.
+ * an operation. Without an operation, only reads of the object reveal when the change is applied.
  */
 export type Accepted =
   | { readonly kind: "operation"; readonly operation: Operation }
@@ -139,9 +139,9 @@ export type Accepted =
  * isn't enough, because the creation of a project may return either one (§1 and §4.2 contradict each other). Both have an id, and perhaps a
  * `status`.
  *
- * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object is that object. A
- * body without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change its id.
- * Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
+ * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object represents that
+ * object. A body without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change
+ * its id. Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
  *
  * @param requested the id of the object to update or delete
  */

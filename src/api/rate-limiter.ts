@@ -6,7 +6,7 @@ export const DEFAULT_CONCURRENCY = 16;
 export interface RateLimits {
   /** The maximum number of requests in progress. @default 16 */
   concurrency?: number | undefined;
-  /** The maximum number of requests to start per second. May be a fraction: 0.5 means one request every two seconds. @default no limit */
+  /** The maximum number of requests to start per second. A fraction such as 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
 }
 
@@ -79,7 +79,9 @@ export function createRateLimiter({
         admit();
       });
     },
-    /** Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. Until the next 429, the rate recovers. */
+    /**
+     * Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. The rate then recovers until the next 429.
+     */
     recordReply(status: number, retryAfterMs?: number): void {
       if (status === 429) pace.slowDown(retryAfterMs);
       else pace.recordAccepted();
@@ -103,7 +105,7 @@ const MIN_RATE = 0.1;
 const ASSUMED_RATE = 2 / DECREASE;
 /** Above this rate, the limit has no effect, so it is removed. */
 const UNLIMITED_RATE = 1_000;
-/** The longest pause of all requests after one Retry-After. A longer value may apply only to the request that received it. */
+/** The longest pause for all requests after one Retry-After. A longer value may apply only to the request that received it. */
 const MAX_HOLD_MS = 30_000;
 
 /** Decides when the next request of a client may start. */
@@ -135,7 +137,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
-      // Timers fire late. Counting from the planned start keeps the average rate.
+      // Timers fire late. Counting from the planned start preserves the average rate.
       const from = isAwaited ? Math.max(nextStart, clock.now() - spacingMs) : clock.now();
       nextStart = from + spacingMs;
       isAwaited = false;

@@ -39,7 +39,7 @@ export interface ApiRequest extends RetryableRequest {
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
   /**
-   * Whether the path always exists in this API. If it does, a 404 without a problem document comes from a different service. @default false
+   * Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. @default false
    */
   readonly collection?: boolean | undefined;
 }
@@ -135,7 +135,7 @@ export function createSend(parts: RequestParts): Send {
     const leave = await limits.enter(signal);
     if (isFirst) progress?.pausing(undefined);
     try {
-      // Fetched after the wait, because a token may expire during it.
+      // The token is fetched after the wait, because it may expire during the wait.
       const token = await auth.token(signal);
       return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {

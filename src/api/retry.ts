@@ -26,10 +26,10 @@ export const DEFAULT_RETRY: RetryOptions = {
   backoff: { baseMs: 500, capMs: 20_000 },
 };
 
-/** An unreadable success is more often caused by a wrong endpoint than by a temporary failure. */
+/** An unreadable body with a success status usually means a wrong endpoint, and not a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-/** Decides whether a failed attempt is retried: only if repeating the request is safe and the failure may be temporary. */
+/** Decides whether to retry a failed attempt. Retries only if a retry is safe and the failure may be temporary. */
 export function mayRetry(
   request: RetryableRequest,
   attempt: Attempt,
@@ -83,7 +83,7 @@ export function isSuccess({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Reports whether a success has the body that the request needs, and the body is readable. */
+/** Reports whether a successful reply has a readable body, if the request needs one. */
 function isUsable(
   { needsBody }: Pick<RetryableRequest, "needsBody">,
   { status, body, header }: WireReply,

@@ -64,7 +64,7 @@ export async function exchange(
   const { status, header, content } = received;
   const { clean } = options;
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
-  // A success stays unchanged, because it becomes part of the state. Other replies are only shown.
+  // The body of a successful reply stays unchanged, because it becomes part of the state. Other replies are only shown.
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =

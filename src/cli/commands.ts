@@ -94,7 +94,7 @@ ${learnMore("docs/README.md")}`,
     )
     .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
     .configureHelp({ subcommandTerm: (command) => command.name() })
-    // If the pipe is closed, the console ignores the error.
+    // The console ignores errors of a closed pipe.
     .configureOutput({
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),

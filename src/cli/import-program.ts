@@ -13,7 +13,7 @@ import type { StackProvider } from "./stack-export";
 /** An object in the form of a resource declaration. */
 export interface Declaration {
   readonly kind: Kind;
-  /** The resource's name, unique among those of its type. */
+  /** The resource's name, which is unique among resources of its type. */
   readonly name: string;
   readonly id: string;
   readonly args: Properties;

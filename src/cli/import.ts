@@ -190,7 +190,9 @@ async function listProject(session: Session, id: string) {
   return { project, instances: instances.filter((instance) => mayBeIn(id, instance)) };
 }
 
-/** Reports whether an instance may be in a project. The service may return the project without its id, or not at all (§4.4). */
+/**
+ * Reports whether an instance may be in a project. The service may return the project in a different form than its id, or omit it (§4.4).
+ */
 function mayBeIn(id: string, { fields }: ApiObject): boolean {
   const project = referencedId(fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");

@@ -26,8 +26,8 @@ export function interruptedCreations(deployment: Deployment) {
     const replaced = replacedBy(creation, deployment);
     return { creation, replaced, resumed: resumedBy(creation, replaced) };
   });
-  // A resumed creation that is interrupted again is in the list twice. The last one in the list is the first attempt, whose body was sent
-  // with the key.
+  // A resumed creation that is interrupted again is in the list twice. The last of the two is the first attempt, whose body was sent with
+  // the key.
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
     JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
   const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
@@ -85,7 +85,7 @@ export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   return [...urn.split("::").slice(0, 2), ...inputs.urn.split("::").slice(2)].join("::");
 }
 
-/** Finds the resource that a creation replaces. It has the same URN or a former one. */
+/** Finds the resource that a creation replaces. The replaced resource has the same URN or a former one. */
 function replacedBy(creation: PendingCreation, { resources }: Deployment): Resource | undefined {
   const urns = [creation.urn, ...creation.aliases];
   return resources.find(
@@ -119,10 +119,10 @@ function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Depl
   )?.keys[0];
 }
 
-/** A key from this time has expired, so the next `up` reports the creation and sends no request. */
+/** The time of an expired key, so that the next `up` reports the creation and sends no request. */
 const UNKNOWN_TIME = 0;
 
-/** Builds a journal entry. Its time is the time of the key, because the state contains only the time of the last command. */
+/** Builds a journal entry with the time at which the key was generated, because the state contains only the time of the last command. */
 function newEntry(
   { kind, inputs }: PendingCreation,
   urn: string,

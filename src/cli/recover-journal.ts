@@ -196,7 +196,7 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** Finds the stray entries of a stack. Only the program determines whether it still declares their resources. */
+/** Finds the stray entries of a stack. Whether the program still declares the resources of these entries is unknown here. */
 export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
   // An empty state doesn't contain the stack's name, so no entry can be assigned to it.

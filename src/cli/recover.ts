@@ -142,7 +142,7 @@ successful \`pulumi up\`, or a later \`recover\` may find them again. If the lis
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
 has other creations, resolve those first.`;
 
-/** Returns the command that clears Pulumi's list. With the stack itself as the target, it refreshes nothing else. */
+/** Returns the command that clears Pulumi's list. Because the target is the stack itself, the command refreshes no resources. */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];

@@ -38,8 +38,8 @@ const resource = v.object({
   /** Whether the program only reads the object. */
   external: flag,
   /**
-   * The creation time. A pending replacement has the creation time of the resource that it replaces. If its creation returned after a
-   * second Ctrl-C, it has the time of the return.
+   * The creation time. A pending replacement has the creation time of the resource that it replaces. If the replacement's creation returned
+   * after a second Ctrl-C, this is the time of the return.
    */
   created: text,
   /** Whether the object has been deleted and its replacement hasn't been created yet. */
@@ -50,7 +50,9 @@ const resource = v.object({
 
 type ExportedResource = v.InferOutput<typeof resource>;
 
-/** Pulumi writes version 4 if the stack uses a newer feature, such as taint. This package reads the same properties in both. */
+/**
+ * Pulumi writes version 4 if the stack uses a newer feature, such as taint. Both versions contain the properties that this package reads.
+ */
 const VERSIONS = [3, 4];
 
 const exported = v.object({

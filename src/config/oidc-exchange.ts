@@ -169,7 +169,7 @@ const formEncoded = (text: string): string => new URLSearchParams({ "": text }).
 
 const SUBJECT = "cloudinfra:oidcSubject";
 
-/** Returns the token to exchange. Reads it for every exchange, because its issuer replaces it before it expires. */
+/** Returns the token to exchange. The token is read for every exchange, because its issuer replaces it before it expires. */
 async function subjectToken(
   setting: OidcSetting,
   parts: ExchangeParts,

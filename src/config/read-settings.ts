@@ -30,7 +30,7 @@ type Subject =
 /** A value and its source. */
 interface Found {
   readonly value: string;
-  /** The setting and its place, as shown in messages. */
+  /** The setting and where it was found, as shown in messages. */
   readonly source: string;
   /** A hint on how to set a different value. */
   readonly hint: string;

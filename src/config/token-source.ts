@@ -34,7 +34,7 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   return parseToken(text, name);
 }
 
-/** A token is renewed this long before it expires, in milliseconds, or earlier by a fifth of its lifetime if that is less. */
+/** How long before its expiry a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime is used instead. */
 const MARGIN_MS = 60_000;
 /** The pause between attempts to renew a token that is still valid, in milliseconds. */
 const PAUSE_MS = 10_000;
@@ -93,12 +93,12 @@ const LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
 const MAX_KEPT_ERROR_CHARACTERS = 100_000;
 const MAX_ERROR_CHARACTERS = 500;
-/** Shorter words may be ordinary words. */
+/** Shorter strings may be ordinary words. */
 const MIN_TOKEN_LENGTH = 8;
 
 /**
- * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command receives no input. It has ended when
- * it has exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
+ * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command receives no input. A command has
+ * ended once it has exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
  *
  * @param former tokens that the command has printed before, because its standard error may repeat them
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
@@ -132,8 +132,8 @@ async function tokenFromCommand(
 }
 
 /**
- * Removes the token from the complaint. A shell that traces commands repeats the token, and a command that consists of one word may be the
- * token itself.
+ * Returns a hint that quotes the command's standard error without the token. A shell that traces commands repeats the token, and a command
+ * that consists of one word may be the token itself.
  */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
   const words = wordsOf(command);

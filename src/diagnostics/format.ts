@@ -160,7 +160,7 @@ export function oneLine(text: string): string {
 /** The maximum length of a line. Pulumi indents each line by four spaces, and a terminal often has 80 columns. */
 const COLUMNS = 76;
 
-/** Text that stays on one line: a command in backticks, a number or code with its label, or a word. */
+/** Matches text that must stay on one line: a command in backticks, a number or code with its label, or a word. */
 const UNBROKEN = /(?:code|trace|operation|object) \S+|\d+ attempts|(?:`[^`]*`|[^ ])+/g;
 
 /**

@@ -65,7 +65,7 @@ export function hintFor(
 
 /** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** Describes the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
+  /** The description of the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
@@ -90,13 +90,13 @@ const OF_DELETIONS: readonly HintCase[] = [
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
     hint:
-      "Run the command again: the service may have finished the deletion by then. " +
+      "Run the command again: the service may have finished the deletion in the meantime. " +
       "A longer `customTimeouts.delete` takes effect only after the next update of the resource",
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: `Run the command again: the service may have finished the deletion by then. ${LONGER}`,
+    hint: `Run the command again: the service may have finished the deletion in the meantime. ${LONGER}`,
   },
 ];
 

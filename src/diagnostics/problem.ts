@@ -13,7 +13,7 @@ export interface ProblemError {
   readonly code?: string | undefined;
 }
 
-/** A problem document (RFC 9457). Members with a wrong type count as missing. */
+/** A problem document (RFC 9457). Members with a wrong type are treated as missing. */
 export interface Problem {
   /** The URI of the problem type. */
   readonly type?: string | undefined;

@@ -105,7 +105,10 @@ export interface Behaviour {
    * only in the header and `getObject` isn't 200, a field also contains it, because clients couldn't read it otherwise. @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
-  /** When the revision changes: with every change, or only if visible values change, like a hash of them (`shown`). @default "changes" */
+  /**
+   * When the revision changes: with every change, or only if visible values change, as with a hash of these values (`shown`). @default
+   * "changes"
+   */
   revisionOf: "changes" | "shown";
   /** The name of the field that contains the revision. @default "revision" */
   revisionField: string;
@@ -115,7 +118,7 @@ export interface Behaviour {
   publicIpShows: "mode" | "null";
   /** The `status` of an instance once it has been created. @default "running" */
   statusAfterCreate: string;
-  /** When a new instance becomes visible: when its creation starts, or when it is done. @default "at-once" */
+  /** When a new instance becomes visible: at the start or at the end of its creation. @default "at-once" */
   instanceVisible: "at-once" | "when-done";
   /** The `status` with which a deleted instance remains visible, such as "deleted". @default it disappears */
   softDelete?: string | undefined;

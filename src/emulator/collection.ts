@@ -13,7 +13,7 @@ export interface Chronicle {
   readonly now: () => number;
   /** The number of the current request. */
   readonly requests: number;
-  /** Returns the moment before which no read needs data. */
+  /** Returns the earliest moment whose data a read may still return. */
   oldest(): { readonly at: number; readonly request: number };
 }
 
@@ -68,7 +68,7 @@ export class Collection<T extends Stored> {
     this.record(line, at, copyOf(item));
   }
 
-  /** Records a version. Call it after each change of an object. */
+  /** Records a version. Must be called after each change of an object. */
   changed(item: T, at = this.chronicle.now()): void {
     const line = this.linesOf(item.id).at(-1);
     if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
@@ -93,13 +93,13 @@ export class Collection<T extends Stored> {
     return this.held.get(item.id) === item;
   }
 
-  /** Returns the object with an id as a read returns it. */
+  /** Returns the object with an id as it is visible to a read. */
   shown(id: string, moment: Moment): T | undefined {
     const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
     return shown.findLast((item) => item !== undefined);
   }
 
-  /** Returns all objects after a position as a list returns them. The first position is 1. */
+  /** Returns all objects after a position as they are visible in a list. The first position is 1. */
   *after(position: number, moment: Moment): Generator<Entry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];

@@ -195,12 +195,12 @@ function unknown(id: string): Error {
   return new Error(`the emulator has no object "${id}"`);
 }
 
-/** A kind of object. Specify it if objects of several kinds may have the same id. */
+/** A kind of object. Specify the kind if objects of different kinds may have the same id. */
 export type ObjectKind = "project" | "instance" | "operation";
 
 /**
- * A running emulator. Its methods change objects as other users would, and make requests and operations fail. Field names are those of the
- * specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
+ * A running emulator. Its methods change objects as if other users did it, and make requests and operations fail. Field names are those of
+ * the specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
  */
 export interface Emulator {
   /** The origin of the service, such as `http://127.0.0.1:8787`. */
@@ -237,7 +237,7 @@ export interface Emulator {
   fail(rule: FaultRule): FaultHandle;
   /** Makes the next operation fail. @param failure which operation fails, and how @default any, at half its progress */
   failNextOperation(failure?: PlannedFailure): void;
-  /** Rejects every request body in which a field has a value. @param problem changes to the rejection @default status 422 */
+  /** Rejects every request body in which a field has the given value. @param problem changes to the rejection @default status 422 */
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
   /** Rejects every update that changes a field. @param problem changes to the rejection @default status 422 */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;

@@ -33,7 +33,7 @@ export const faultKinds = [
  * - `slow` waits before it handles the request.
  *
  * All others handle the request, but its reply doesn't arrive intact:
- * - `lost-reply` closes the connection, and `gateway` replies as a gateway that lost the reply.
+ * - `lost-reply` closes the connection, and `gateway` replies like a gateway that lost the reply.
  * - `truncate` cuts off the body, and `empty` omits it.
  * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it although the client doesn't accept that.
  * - `illegal-header`, `control-character`, `bare-lf`, `bad-chunk`, `truncated-head` and `garbage` violate HTTP.

@@ -82,7 +82,7 @@ function onLabels(labels: unknown, rewrite: (entry: [string, unknown]) => [strin
   return Object.fromEntries(Object.entries(labels).map(rewrite));
 }
 
-/** Removes comments from SSH keys, and sorts them. */
+/** Returns SSH keys without comments, in sorted order. */
 function bareKeys(keys: readonly unknown[]): unknown[] {
   return keys.map((key) => String(key).split(/\s+/).slice(0, 2).join(" ")).sort();
 }

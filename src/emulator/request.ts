@@ -63,7 +63,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** Returns the part of a request that the log keeps. */
+/** Returns the part of a request that is kept in the log. */
 export function withoutToken(request: EmulatorRequest, at: number, token: string): ReceivedRequest {
   const hide = (text: string) => text.replaceAll(token, "[token]");
   const { method, path, body } = request;

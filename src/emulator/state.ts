@@ -114,7 +114,7 @@ export class State implements Chronicle {
     this.instances.remove(instance.id, at, { item, ms: softDeleteMs });
   }
 
-  /** Reports whether the token has no access to a project, by id or name. */
+  /** Reports whether the token has no access to a project, given by id or name. */
   isHidden(project: unknown): boolean {
     const { hiddenProjects } = this.behaviour;
     if (hiddenProjects.length === 0) return false;
@@ -130,7 +130,7 @@ export class State implements Chronicle {
     return { ...then, part: lagPart, deleted: softDeleteIn === "both" || softDeleteIn === reads };
   }
 
-  /** Returns the moment before which no read needs data. */
+  /** Returns the earliest moment whose data a read may still return. */
   oldest(): { at: number; request: number } {
     const { lagMs, lagRequests } = this.behaviour;
     const request = lagRequests === 0 ? Number.POSITIVE_INFINITY : this.requests - lagRequests - 1;

@@ -140,7 +140,7 @@ export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): 
 interface WarningText {
   /** The reason why the creation stays unfinished, or the consequence. */
   readonly one: string;
-  /** The same text for several creations. */
+  /** The plural form of this text, for several creations. */
   readonly several: string;
   readonly hints: readonly string[];
 }
@@ -188,7 +188,7 @@ export function givenUpFileName(key: string): string {
   return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
 }
 
-/** How long files are kept that nothing else removes, by suffix, in milliseconds. */
+/** How long to keep files that nothing else removes, by suffix, in milliseconds. */
 const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,

@@ -25,7 +25,10 @@ export type Fact =
   | { readonly finished: string }
   /** The resource with this key is being replaced, so its replacement's create finishes its unfinished creations. */
   | { readonly replacing: string }
-  /** The run has a program, which warns about unfinished creations itself. A process that only deletes can't detect the program. */
+  /**
+   * The run has a program, which warns about unfinished creations itself. A process that only deletes resources can't detect whether the
+   * run has a program.
+   */
   | { readonly hasProgram: true };
 
 const RETRACTED = "not ";

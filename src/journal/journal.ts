@@ -83,7 +83,7 @@ export class Journal {
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
-  /** The key of the entry that this process last read or wrote, by file. The next entry may replace that one. */
+  /** The key of the entry that this process last read or wrote, by file. The next entry may replace the entry with that key. */
   private readonly known = new Map<string, string>();
   /** The file of each entry that this process has read or written, by key. */
   private readonly files = new Map<string, string>();
@@ -109,7 +109,7 @@ export class Journal {
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
-    // Whether the engine saves resources only at the end of its run. This process has the engine's environment.
+    // Whether the engine saves resources only at the end of its run. This process inherits the engine's environment.
     const isKept = /^(1|true)$/i.test((this.options.env ?? process.env).PULUMI_SKIP_CHECKPOINTS ?? "");
     const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
@@ -162,7 +162,7 @@ export class Journal {
     return text?.startsWith(key) ?? false; // each request to give it up appends the key
   }
 
-  /** Moves the entries of a stack from the former endpoints of this service to this one, at the first call. */
+  /** On the first call, moves a stack's entries from the service's former endpoints to the current one. */
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
       for (const entry of await this.entriesAtStart())

@@ -84,7 +84,7 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Returns the user's home, or a folder that doesn't exist if the user has none. */
+/** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   try {
     return HOME || os.homedir();
@@ -93,7 +93,10 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Removes a password and a final slash, hashes a query because it may contain secrets, and makes folders absolute. */
+/**
+ * Normalizes a backend URL. Removes a password and a trailing slash, hashes a query because it may contain secrets, and makes folders
+ * absolute.
+ */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;

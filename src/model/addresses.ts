@@ -22,7 +22,7 @@ export function isLateAddress(
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
 /**
- * Reports whether a `publicIp` lets the service choose an address (§2.2). This is any string except an address or a common word for "no
+ * Reports whether a `publicIp` lets the service choose an address (§2.2). Any string does so, except an address or a common word for "no
  * address".
  */
 export function asksForAddress(value: unknown): value is string {

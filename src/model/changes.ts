@@ -37,14 +37,14 @@ export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean 
   return ignored.map(parsePath).some(covers);
 }
 
-/** Reports whether an option lists an argument, or a property of it. */
+/** Reports whether an option lists an argument or one of its properties. */
 export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
   return paths.some((path) => ["*", name].includes(String(parsePath(path)[0])));
 }
 
 /**
- * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine does this too, but not for replacements.
- * It also uses its own inputs, which differ from the object after a failure.
+ * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not for
+ * replacements. In addition, its inputs differ from the object after a failure.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],

@@ -3,7 +3,7 @@ import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
 
-/** Returns labels as a map. Any other value is treated as no labels. */
+/** Returns labels as a map. Returns an empty map for any other value. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }

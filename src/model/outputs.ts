@@ -111,7 +111,7 @@ function shownProperties(
   return names.length > 0 ? names : undefined;
 }
 
-/** Returns values, or `undefined` if there are none. */
+/** Returns the given values, or `undefined` if there are none. */
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
@@ -173,7 +173,7 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
   return { ...known, ...Object.fromEntries(steady) };
 }
 
-/** Reports whether nothing has changed. If so, a reply without a revision keeps the recorded one. */
+/** Reports whether nothing has changed, so that the recorded revision still applies if the reply has none. */
 function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
   return (
@@ -234,7 +234,7 @@ function ipAddress(
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output that contains the public address, which is stored in other fields than the mode. */
+/** The output that contains the public address. The service returns the address and the mode in different fields. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**

@@ -12,7 +12,7 @@ export function parseSentBody(body: string): WireFields | undefined {
   }
 }
 
-// The states of all released versions must parse, so a malformed member counts as missing.
+// The states of all released versions must parse, so a malformed member is treated as missing.
 export const string = v.fallback(v.optional(v.string()), undefined);
 export const number = v.fallback(v.optional(v.number()), undefined);
 export const flag = v.fallback(v.optional(v.boolean()), undefined);
@@ -41,7 +41,7 @@ const record = v.object({
   secrets: strings,
   /** For creations: whether the name was generated. */
   isAutonamed: flag,
-  /** The ids of objects that resources have imported since then. The creation may have created one of them. */
+  /** The ids of objects that resources have imported since then. The creation may have created one of these objects. */
   imported: strings,
   /** For updates: whether the request may not have reached the service. */
   isUnsure: flag,
@@ -57,7 +57,7 @@ const record = v.object({
  */
 export type Pending = v.InferOutput<typeof record>;
 
-/** Parses the record. A malformed value counts as missing. */
+/** Parses the record. A malformed value is treated as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
 /** The name and the project in a creation request. The program may use a different project by now. */

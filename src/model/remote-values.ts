@@ -21,7 +21,7 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** Returns a string field or the value of a reference. An empty string counts as null. */
+/** Returns a string field or the value of a reference. An empty string is treated as null. */
 export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): unknown {
   return word === "" ? null : referencedValue(field, word, ...own);
 }
@@ -176,7 +176,7 @@ function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: un
   return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
-/** Returns a remote value in the form of an argument. Returns `undefined` for an absent value. */
+/** Converts a remote value to the form of an argument. Returns `undefined` for an absent value. */
 export function toProgramValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
   if (field.type === "text") return toText(referencedValue(field, word));

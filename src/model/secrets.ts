@@ -115,8 +115,8 @@ export interface SecretSources {
 }
 
 /**
- * Returns the names of the secret outputs. They repeat a secret input or may be derived from one, or they still depend on an input that was
- * secret before. The latter are also in `former`, and the state lists them in `formerSecrets` for as long as they depend on it.
+ * Returns the names of the secret outputs. A secret output repeats a secret input or may be derived from one. Outputs that still depend on
+ * an input that was secret before are also listed in `former`, and in the state's `formerSecrets`.
  */
 export function secretOutputs(
   fields: readonly Field[],
@@ -171,7 +171,10 @@ function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
 }
 
-/** Reports whether two strings share a word that isn't in the endpoint. In a URL with a slug of the name, only that part may change. */
+/**
+ * Reports whether two strings share a word that isn't in the endpoint. If an output is a URL with a slug of the name, only the slug changes
+ * with the name.
+ */
 function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
   return wordsIn(one).some((word) => words.includes(word));

@@ -128,7 +128,9 @@ const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
-/** Reports whether the object has null or a word such as "none" because it has no address, and the value has the same meaning. */
+/**
+ * Reports whether the service returned null or a word such as "none" because the object has no address, and the value has the same meaning.
+ */
 const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
@@ -142,7 +144,7 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Reports whether the object has the desired value in upper or lower case, as it had the state's value. */
+/** Reports whether the object has the desired value in upper or lower case, just as it had the recorded value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
@@ -173,7 +175,7 @@ const isAssignedAddress = ({
   ...more
 }: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
-/** Reports whether the object has every change of an update, among the properties in the reply. Normalized values count. */
+/** Reports whether every changed property in the reply has the value that an update requested. Normalized values count. */
 export function isUpdateApplied(
   sides: readonly PropertySides[],
   isNormalized: (side: PropertySides) => boolean,
@@ -200,14 +202,14 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    // If the address has its own field, the field for the mode keeps the mode.
+    // If the address has its own field, the other field still contains the mode.
     addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
 /**
  * Reports whether the remote value may be a normalized form of the desired one, because the service has normalized this property before.
- * This doesn't prove that an update of unknown outcome was applied.
+ * Such a value doesn't prove that an update of unknown outcome was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;
@@ -225,8 +227,8 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
 }
 
 /**
- * Reports whether the remote value can't be a form of the desired one. This is so if it is a different address, lacks a desired SSH key, or
- * has all keys that were to be removed. The service may add its own keys.
+ * Reports whether the remote value can't be a form of the desired one. Such a value is a different address, lacks a desired SSH key, or
+ * contains all keys that the update removes. The service may add its own keys.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
@@ -240,9 +242,9 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
 /**
- * Reports whether the object may have its former address in place of the mode that the update has set. With such a service, a pinned
- * address looks the same. If the state has a pinned address, only a new revision without any other change proves that the address is no
- * longer pinned.
+ * Reports whether the object may have its former address in place of the mode that the update has set. If a service returns addresses, a
+ * pinned address looks the same. If the state has a pinned address, only a new revision without any other change proves that the address is
+ * no longer pinned.
  */
 export function keepsAddress(
   side: PropertySides,

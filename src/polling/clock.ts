@@ -33,13 +33,13 @@ function startAlarm(ms: number, ring: () => void): () => void {
 }
 
 export interface Deadline {
-  /** The time on the clock that created the deadline, in milliseconds. */
+  /** The time of the deadline, in milliseconds on the clock that created it. */
   readonly at: number;
   /** The complete time limit in milliseconds, for messages. */
   readonly ms: number;
 }
 
-/** Creates a deadline that is this many milliseconds from now. */
+/** Creates a deadline that is the given number of milliseconds from now. */
 export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
@@ -49,7 +49,7 @@ export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** A signal that is aborted after a time limit or by the caller, whichever is first. */
+/** A signal that is aborted after a time limit or by the caller, whichever comes first. */
 export interface Limit {
   /** The signal. Its reason is the caller's reason, or a `TimeoutError`. */
   readonly signal: AbortSignal;

@@ -40,14 +40,14 @@ const MAX_EARLY_MS = 2_000;
 const DISAGREEMENT_FRACTION = 0.2;
 const MAX_DISAGREEMENT_MS = 20_000;
 /**
- * The maximum length of a jump is the elapsed time, so that early failures are detected in proportion. A tenth of the total duration is
- * always allowed, because doubling from half a second would take several polls.
+ * A jump is at most as long as the elapsed time, so that an early failure is detected early. A jump may always take a tenth of the total
+ * duration, because doubling from half a second would take several polls.
  */
 const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** A jump stops this many times the unevenness so far before the finish, because bursts of progress look even at first. */
+/** A jump ends early by this multiple of the unevenness so far, because bursts of progress look even at first. */
 const CAUTION = 5;
 /** With fewer distinct progress values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;

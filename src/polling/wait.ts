@@ -63,7 +63,8 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The error codes that are retried this many times. Causes are a proxy's error page, a truncated reply, or a 404 right after the creation.
+ * The error codes that are retried a limited number of times. Typical causes are a proxy's error page, a truncated reply, and a 404 right
+ * after the creation.
  */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],

@@ -9,7 +9,7 @@ import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 
 /**
  * Returns an object, or confirms that it no longer exists. An object no longer exists if the service reports its deletion, or if two
- * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts never count as
+ * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts are never treated as
  * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion.
  *
  * @param first the result of the first check
@@ -48,7 +48,10 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/** Throws an error unless the project of a missing object is visible or was deleted. Otherwise, the object's absence proves nothing. */
+/**
+ * Throws an error unless the project of a missing object is visible or was deleted. If the project isn't visible, the object's absence
+ * proves nothing.
+ */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
@@ -78,7 +81,10 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/** Reports whether this program has deleted a project. A request before `createdAt` was for an earlier project with the same id. */
+/**
+ * Reports whether this program has deleted a project. A deletion request from before `createdAt` was for an earlier project with the same
+ * id.
+ */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,

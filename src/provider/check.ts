@@ -204,8 +204,8 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // An object that requires a replacement isn't adopted if another resource may manage it and have this key. The same holds if it is
-  // retained under this name.
+  // An object that requires a replacement isn't adopted if another resource may manage it and have this key, or if it is retained under
+  // this name.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};

@@ -18,13 +18,18 @@ import type { Sessions } from "./session";
 
 /** The result of a diff. */
 export interface DiffResult {
-  /** If `undefined`, the engine compares the inputs itself, shows each property, and respects its own options. */
+  /**
+   * Whether the resource has changed. If `undefined`, the engine compares the inputs itself, shows each property, and respects its own
+   * options.
+   */
   changes: boolean | undefined;
   replaces: string[];
   deleteBeforeReplace: boolean;
 }
 
-/** Compares the state with the program. Unfinished work counts as a change, so that a create, update or delete follows and finishes it. */
+/**
+ * Compares the state with the program. Unfinished work is reported as a change, so that the following create, update or delete finishes it.
+ */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
@@ -132,8 +137,8 @@ function newlySecret(olds: Recorded, news: Desired): string[] {
 }
 
 /**
- * Compares only the arguments: hidden inputs never count as changes. If the program sets the name, the replacement has the same name. Names
- * may have to be unique, so the resource is deleted first.
+ * Compares only the arguments and ignores hidden inputs. If the program sets the name, the replacement has the same name. Names may have to
+ * be unique, so the resource is deleted first.
  */
 export function diff(
   fields: readonly Field[],

@@ -211,7 +211,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     read: (id, properties) => {
       const state = parseRecorded(properties);
       const { secrets = [], formerSecrets = [] } = state;
-      // The inputs that a refresh knows to be secret. Inputs that are secret only because of a former value don't count.
+      // The inputs that are known to be secret during a refresh, except those that are secret only because of a former value.
       const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
       const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
         const found = await read(context, id, state);
@@ -264,7 +264,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 /** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** A failure that leaves something in the state. */
+/** A failure that carries a state for the engine to save. */
 type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {

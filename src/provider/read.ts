@@ -202,8 +202,8 @@ function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
 }
 
 /**
- * Reads a creation whose object has no known id yet. If the creation succeeded, the resource gets the object's id. If it failed without
- * creating an object, the resource is removed.
+ * Reads a creation whose object has no known id yet. If the creation succeeded, the resource gets the object's id. If the creation failed
+ * without an object, the resource is removed.
  */
 async function readPlaceholder(
   context: Context,
@@ -228,7 +228,7 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
 }
 
 /**
- * Reads an object at its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
+ * Reads an object from its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
  * the recorded one, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {

@@ -9,8 +9,8 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
 /**
- * A reply to the creation request may report when the creation started, and later replies when it ended. That is at most this many seconds
- * later.
+ * The maximum number of seconds that a creation takes. As the creation time, the first reply may contain the start of the creation, and
+ * later replies its end.
  */
 const LONGEST_CREATION_S = 3_600;
 

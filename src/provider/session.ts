@@ -77,7 +77,7 @@ export class Sessions {
     return this.configured(PROVIDER_NAME);
   }
 
-  /** The tokens that this process has used. Messages must not contain them, but replies and other programs may repeat them. */
+  /** The tokens that this process has used. Messages must not contain these tokens, but replies and other programs may repeat them. */
   get tokens(): readonly string[] {
     return this.session?.client.tokens ?? [];
   }

@@ -91,9 +91,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 }
 
 /**
- * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. No program can
- * warn about unfinished creations in such a run, so this process does. It warns when it exits, because a later delete may still finish
- * them.
+ * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. In such a run,
+ * no program warns about unfinished creations. This process warns when it exits, because a later delete may still finish them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;

@@ -21,7 +21,7 @@ export interface TrackedResource {
   readonly isChanged?: boolean;
   /** The key, object id and operation of the resource that the state contains for this URN. */
   readonly key?: string | undefined;
-  /** When that key was generated, in milliseconds since 1970. */
+  /** The time at which that key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
@@ -62,9 +62,9 @@ export class ResourceTracker {
   /** The URN in the last check of this run. It contains the stack's current name. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** The live objects that this process has reported. The key is the object, because aliases change URNs. */
+  /** The live objects that this process has reported, by object and not by URN, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
-  /** The URN of the resource that has each key, in the state or since its create ended. */
+  /** The URN of the resource that currently has each key. */
   private readonly holders = new Map<string, string>();
   /** The keys of resources whose unfinished creations are handled by the create of their replacement. */
   private readonly replacing = new Set<string>();
@@ -77,7 +77,7 @@ export class ResourceTracker {
   private readonly gone = new Set<string>();
   /** The first URN that claimed each object or journal entry, by object or by the entry's key. */
   private readonly claims = new Map<string, string>();
-  /** Objects that a refresh has read, until their diff ends. */
+  /** The objects that a refresh has read and whose diff hasn't ended yet. */
   private readonly refreshed = new Set<string>();
 
   get(urn: string | undefined): TrackedResource {
@@ -94,7 +94,7 @@ export class ResourceTracker {
   }
 
   /**
-   * Records a check with prior inputs: the resource exists.
+   * Records a check with prior inputs, which means that the resource exists.
    *
    * @returns the URN of another resource with the same key, if any: the state then contains the object twice
    */
@@ -201,7 +201,7 @@ export class ResourceTracker {
     this.resources.set(urn, { id: object.id });
   }
 
-  /** Reports whether a check of this run had prior inputs with this key, so that the resource is current in the state (I3). */
+  /** Reports whether a check of this run had prior inputs with this key, which proves that the state contains the resource (I3). */
   isCurrent(key: string): boolean {
     return this.holders.has(key);
   }

@@ -122,8 +122,8 @@ async function creationUnclear(
 }
 
 /**
- * Returns the values that an update of unknown outcome has set. A different value may be a normalized form, but only if nobody else can
- * have set it. This is certain only right after the operation, or at the revision in the update's reply.
+ * Returns the values that an update of unknown outcome has set. Right after the operation, or at the revision in the update's reply, a
+ * different value may be a normalized form. At any other time, somebody else may have set it.
  */
 async function finishPendingUpdate(
   context: Context,

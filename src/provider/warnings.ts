@@ -77,8 +77,8 @@ export async function warnOfObjectAdoptedElsewhere(
 }
 
 /**
- * Warns about an object that the program doesn't need. Only a person can decide to delete it, because a state may contain it, or it is
- * retained (I3).
+ * Warns about an object that the program doesn't need. Such an object may be in a state or retained, so only a person can decide to delete
+ * it (I3).
  */
 export async function warnOfObjectLeftAlone(
   context: Context,
@@ -116,7 +116,7 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
-/** Warns about objects that a failed creation may have made. A stored failure doesn't rule them out (§4.7). */
+/** Warns about objects that a failed creation may have made. A stored failure doesn't prove that nothing was created (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = (await findSameNamed(context, pending)).map(({ id }) => id);

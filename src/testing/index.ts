@@ -14,7 +14,7 @@ export { type MockedProgram, type MockedResource, type MocksOptions, mocks } fro
 export interface WithEmulator {
   /** The stack of Pulumi's Automation API, on which you run `up`, `preview`, `refresh` and `destroy`. */
   readonly stack: Stack;
-  /** The running service. It provides access to its objects and requests, and can inject more faults. */
+  /** The running service. Use it to inspect objects and requests, and to inject more faults. */
   readonly emulator: Emulator;
   /**
    * Injects a fault, which applies to the next matching request.
@@ -36,7 +36,10 @@ export interface WithEmulatorOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** The switches of the emulated service. @default operations take 100 ms, and everything else is as in {@link startEmulator} */
   readonly behaviour?: Partial<Behaviour>;
-  /** Environment variables to add for Pulumi's commands. Those for a backend, a service, a token or a journal have no effect. @default none */
+  /**
+   * Environment variables to add for Pulumi's commands. Variables for a backend, a service, a token or a journal have no effect. @default
+   * none
+   */
   readonly env?: Readonly<Record<string, string>>;
 }
 

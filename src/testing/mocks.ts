@@ -44,9 +44,9 @@ export interface MocksOptions {
   /** The existing projects, which `getProjects` returns and {@link Project.get} finds. @default none */
   readonly projects?: readonly GetProjectsProject[];
   /**
-   * Returns outputs that are added to those of a resource, or replace them. This also works for resources of other packages, whose only
-   * outputs are otherwise their arguments. In a preview, it affects only resources that are read, such as those of `get`. @default nothing
-   * to add
+   * Returns outputs that are added to those of a resource, or replace them. You can also add outputs to resources of other packages. By
+   * default, their only outputs are their arguments. In a preview, it affects only resources that are read, such as those of `get`.
+   * @default nothing to add
    */
   readonly outputs?: (resource: MockedResource) => MockedResource["args"];
   /** Returns the results of functions of other packages. @default their arguments */
@@ -70,7 +70,7 @@ export interface MockedProgram<Exports> {
 }
 
 /**
- * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. It checks arguments as a preview does.
+ * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. Arguments are checked as in a preview.
  * Generated names and outputs such as `ipAddress` have values like those that the provider returns, and they are the same in each run.
  *
  * @param program runs the program, for example by importing it. Node.js runs a module only once in each process
@@ -91,7 +91,7 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
-  /** The objects that `get` finds. They come from the options and from the program's declarations. */
+  /** The objects that `get` finds, which come from the options and from the program's declarations. */
   const objects = new Map<string, Properties>();
   for (const one of instances) objects.set(`instance ${one.id}`, { ...one });
   for (const one of projects) objects.set(`project ${one.id}`, { ...one });
@@ -100,7 +100,7 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is secret.
+    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if any part of it is secret.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),

@@ -130,7 +130,7 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
  * Finishes an unfinished creation before the resource imports an object. The journal entry stays until the import has succeeded, because
  * the creation may have created that object.
  *
- * @returns whether the creation was finished here. It isn't if it is known to have created the imported object
+ * @returns `false` if the creation is known to have created the imported object, so that nothing needs to be finished
  */
 async function finishOwnCreation(
   context: Context,
@@ -213,7 +213,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   return { object, there, wanted, differences };
 }
 
-/** Reports whether an update could remove only this field, because the reply contains all the others and the revision. */
+/** Reports whether this is the only field that an update could remove, because the reply contains all the others and the revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>
@@ -271,7 +271,8 @@ function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored
 }
 
 /**
- * Reports whether an omitted property counts as not set, because many services omit empty values. The address may be in a different field.
+ * Reports whether an omitted property is treated as not set, because many services omit empty values. The address may be in a different
+ * field.
  */
 function isAbsentValue({ field, isShown, desired, object }: PropertySides): boolean {
   if (isShown || field.change !== "in place") return false;

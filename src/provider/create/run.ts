@@ -21,8 +21,8 @@ import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
- * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object, and that reply may be an
- * echo of the request.
+ * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object, and that reply may just
+ * repeat the request.
  */
 export type CreationEnd =
   | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
@@ -103,7 +103,10 @@ async function sendRequest(
     : { kind: "made", object, isEcho: true };
 }
 
-/** Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since (§4.7). */
+/**
+ * Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since then
+ * (§4.7).
+ */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
   const ref = { kind: context.kind, id: object.id, project: sent.project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {

@@ -59,8 +59,9 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 }
 
 /**
- * Reports whether the object of an unfinished creation may be deleted (I3). Either the state records the creation, or the engine never
- * saved the object. The engine never saved it if create didn't return it, or if the state still contains the object that it replaces.
+ * Reports whether the object of an unfinished creation may be deleted (I3). The object may be deleted if the state records the creation, or
+ * if the engine never saved the object. The engine never saved it if create didn't return it, or if the state still contains the object to
+ * be replaced.
  */
 function mayDelete(
   { session }: Context,

@@ -192,7 +192,7 @@ export class ListReading {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** Reports whether the list is being read or was completed in the last 30 s. The age of an incomplete list counts from its start. */
+  /** Reports whether the list is being read or was completed in the last 30 s. The age of an incomplete list is measured from its start. */
   get isUsable(): boolean {
     if (this.isBroken) return false;
     return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;

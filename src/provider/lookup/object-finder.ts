@@ -55,7 +55,7 @@ export class ObjectFinder {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** Looks up an object now: with GET, or in a list if the service doesn't support GET. */
+  /** Looks up an object without the cache. Uses GET, or a list if the service doesn't support GET. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }

@@ -7,7 +7,7 @@ import type { Objects } from "./list-cache";
 
 /** The maximum number of GETs per kind that only test whether GET works. */
 const MAX_PROBES = 6;
-/** After this many consecutive replies that reject GET, or don't find an object from a list, GET counts as unsupported. */
+/** After this many consecutive replies that reject GET, or don't find an object from a list, GET is treated as unsupported. */
 const ENOUGH_EVIDENCE = 2;
 
 /** Tracks whether the service supports GET for one kind of object, which the specification doesn't cover (§4.8). */
@@ -17,7 +17,7 @@ class GetSupport {
   isRefused = false;
   refusals = 0;
   probes = 0;
-  /** The ids that appear in a list, but that GET doesn't find. A list may lag behind, so they prove nothing about other ids. */
+  /** The ids that appear in a list, but that GET doesn't find. A list may lag behind, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 

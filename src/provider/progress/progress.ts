@@ -162,7 +162,7 @@ function markMs(marks: number): number {
 
 /** The progress of an operation, as the wait loop reports it. */
 export interface OperationProgress extends Pick<WaitProgress, "progress" | "remainingMs" | "pause"> {
-  /** When the progress was reported, in milliseconds. */
+  /** The time at which the progress was reported, in milliseconds. */
   readonly atMs: number;
 }
 

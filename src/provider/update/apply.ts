@@ -142,7 +142,9 @@ function notShownYet({ kind }: Context, change: Change, revision: string | undef
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
-/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would find no change. */
+/**
+ * Sends the update, and records it if its outcome is unknown. Without that record, an `up` with a reverted program would find no change.
+ */
 async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
     return await writeUpdate(context, change, before);
@@ -192,7 +194,8 @@ async function operationFailure(
 }
 
 /**
- * Waits for the result, and records the accepted update if that fails. Otherwise, the next `up` would report it as somebody else's change.
+ * Waits for the result, and records the accepted update if that fails. Without that record, the next `up` would report the update as
+ * somebody else's change.
  */
 async function readBackOrKeep(
   context: Context,

@@ -13,7 +13,7 @@ import {
 
 /**
  * The decision about an update whose revision is outdated. `made` means that the object is already as desired. `again` means that the
- * update can be retried, because nobody changed a managed property. Otherwise, these properties are in conflict. They may include
+ * update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may include
  * properties that the reply omits.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
@@ -63,7 +63,7 @@ export function conflictTable(
 ): readonly string[] {
   const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
   const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
-  return aligned(["property", "in your state", "now at the service", "desired"], rows);
+  return aligned(["property", "in your state", "now in the service", "desired"], rows);
 }
 
 /** Returns a table of remote value and desired value for each property that differs in an object to import. */
@@ -73,7 +73,7 @@ export function importTable(sides: readonly PropertySides[], secrets: Secrets): 
     cellOf(side, side.now, secrets),
     cellOf(side, side.desired, secrets),
   ]);
-  return aligned(["property", "at the service", "in the program"], rows);
+  return aligned(["property", "in the service", "in the program"], rows);
 }
 
 function aligned(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
@@ -84,7 +84,7 @@ function aligned(header: readonly string[], rows: readonly (readonly string[])[]
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
-/** Lists the names of properties in a sentence. */
+/** Returns the names of properties for use in a sentence. */
 export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
   return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
 }

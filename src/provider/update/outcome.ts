@@ -139,8 +139,8 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
  * Returns the changed fields that don't have the desired value, a normalized form of it, or any other new value.
  *
  * If an update's reply was lost, a remote value that a refresh accepted may be a normalized form of the desired value. A field that the
- * reply omits counts as set. Some services keep the revision if nothing changes, or compute it from the fields that they return. A value
- * that contradicts the desired one in both the read and the reply doesn't count as set.
+ * reply omits is treated as set. Some services keep the revision if nothing changes, or compute it from the fields that they return. A
+ * value that contradicts the desired one in both the read and the reply is not treated as set.
  */
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -302,8 +302,8 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
 }
 
 /**
- * Returns marks for applied values whose remote values are unknown, because somebody else may have changed them. A refresh may accept such
- * a remote value. If the service then accepts the applied value again at the same revision, the remote value is a normalized form of it.
+ * Returns marks for applied values whose remote values are unknown, because somebody else may have changed them. If the service accepts the
+ * applied value again at the same revision, a remote value that a refresh accepted is a normalized form of it.
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};

@@ -161,7 +161,10 @@ function isNewSince(
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
-/** Returns the object with the former values of labels that the update doesn't change: if they differ, somebody else has changed them. */
+/**
+ * Returns the object with the former values of labels that the update doesn't change. If the current values differ, somebody else has
+ * changed them.
+ */
 function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
   const wire = former[0]?.field.wire;

@@ -211,7 +211,7 @@ function verdict(
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)
-          ? `a reply to this update was lost, and it or somebody else changed ${names} of ${context.kind.name} ${change.id}`
+          ? `a reply to this update was lost, and this update or somebody else changed ${names} of ${context.kind.name} ${change.id}`
           : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
         `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets the program's values"}. ` +
           "To keep the current values, add them to the program first",

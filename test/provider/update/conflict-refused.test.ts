@@ -19,7 +19,7 @@ test("a conflict shows the state, the service and the program side by side, in a
   const path = `/v1/instances/${saved.id}`;
   expect(message.split("\n")).toEqual([
     `updating instance "web" failed: somebody else changed network, labels.tier of instance ${saved.id}`,
-    "  property     in your state  now at the service  desired",
+    "  property     in your state  now in the service  desired",
     "  flavor       m1.small       m1.small            m1.large",
     "  network      default        backend             default",
     "  labels.team  web            web                 ops",
