@@ -93,8 +93,8 @@ function isUsable(
 }
 
 /**
- * Returns the conflict that a reply reports for the idempotency key (§4.7): the first request with the key is still in progress, or the key
- * belongs to a different request. Only machine-readable members are evaluated, because prose may contain any word.
+ * Returns the conflict that a reply reports for the idempotency key (§4.7). The first request with the key may still be in progress, or the
+ * key belongs to a different request. Only machine-readable members are evaluated, because prose may contain any word.
  */
 function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
   const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;

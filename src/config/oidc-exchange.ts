@@ -228,5 +228,5 @@ async function subjectFromGitHub(
   const headers = { authorization: `Bearer ${pass}` };
   const what = "GitHub Actions' token service";
   const { value } = await requestJson({ what, url, headers }, identityToken, connection);
-  return parseToken(value, "the token of GitHub Actions");
+  return parseToken(value, "the token from GitHub Actions");
 }

@@ -50,7 +50,7 @@ export async function requestJson<T>(
   const clean = (text: string): string => redact(text, secrets);
   const failed = (code: CloudInfraError["code"], message: string, details: ErrorDetails) =>
     new CloudInfraError(code, clean(message), details);
-  const unusable = (why: string) => failed("bad_reply", `the reply of ${at} ${why}`, { hint: REPORT });
+  const unusable = (why: string) => failed("bad_reply", `the reply from ${at} ${why}`, { hint: REPORT });
 
   const common = { accept: "application/json", "accept-encoding": "identity", ...(form && FORM) };
   const method = form ? "POST" : "GET";
@@ -73,7 +73,7 @@ export async function requestJson<T>(
   const { status, header, content } = received;
   if (content.kind === "too large") throw unusable("is too large");
   if (content.kind === "undecodable")
-    throw unusable(`has the content coding ${content.coding}, which can't be decoded`);
+    throw unusable(`has the content encoding ${content.coding}, which can't be decoded`);
   if (status === 200) return parseReply(content.text, schema, unusable);
   if (status < 300) throw unusable(`has status ${status} instead of 200`);
   if (status < 400) {

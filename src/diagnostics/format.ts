@@ -26,9 +26,9 @@ const MAX_FAULTS = 20;
 const MAX_CAUSES = 3;
 
 /**
- * Formats an error. The message consists of a headline, the error's own lines, one line per rejected property, the request with its trace
- * id and error code, a hint, and a link to the docs. Any error other than a {@link CloudInfraError} is a bug, and is formatted with its
- * stack.
+ * Formats an error. A message consists of a headline, the error's own lines, and one line per rejected property. Then follow the request
+ * with its trace id and error code, a hint, and a reference to the docs. Any error other than a {@link CloudInfraError} is a bug, and is
+ * formatted with its stack.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];

@@ -74,9 +74,9 @@ const fault = v.object({
 });
 
 /**
- * Reads a problem document from a parsed body of any content type. It also accepts common variants: wrong types, `message` instead of
- * `detail`, a document inside `error` or `detail`, a string as `error`, and `errors` or `detail` as a list of objects, a list of strings, or
- * a map from field to strings.
+ * Reads a problem document from a parsed body of any content type. Also accepts common variants, such as wrong types, `message` instead of
+ * `detail`, a document inside `error` or `detail`, or a string as `error`. `errors` or `detail` may be a list of objects, a list of
+ * strings, or a map from fields to strings.
  *
  * @returns undefined if the body doesn't describe a problem
  */

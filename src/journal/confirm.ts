@@ -13,9 +13,9 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the journal entry of an object that is now in the state. Call it when the `id` of the resource resolves: by then, the engine has
- * saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes any
- * remaining entry.
+ * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves. By then, the
+ * engine has saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes
+ * any remaining entry.
  *
  * @param key the resource's key
  * @param id the object's id

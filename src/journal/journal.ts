@@ -310,8 +310,8 @@ export class Journal {
         "unusable",
         `the journal of creations${where} can't be used (${why}). Creations proceed without it, but if one is killed, the next ` +
           "`pulumi up` may create its object a second time. Free disk space, make the folder writable, or set " +
-          "cloudinfra:journalDir to another folder. After a kill, run `npx pulumi-cloudinfra recover` before the next " +
-          "`pulumi up`: here, once the folder can be used, or on another machine",
+          "cloudinfra:journalDir to another folder. If a creation is killed, run `npx pulumi-cloudinfra recover` before the " +
+          "next `pulumi up`, either here, once the folder can be used, or on another machine",
       );
       return undefined;
     }

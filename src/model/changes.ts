@@ -227,8 +227,8 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
 }
 
 /**
- * Returns the types and keys of a list of SSH public keys in single-line form (§2.2), or `undefined` if the list contains anything else, such
- * as a fingerprint.
+ * Returns the types and keys of a list of SSH public keys in single-line form (§2.2). Returns `undefined` if the list contains anything
+ * else, such as a fingerprint.
  */
 export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);

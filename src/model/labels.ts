@@ -14,8 +14,8 @@ export function isUnreadable({ type }: Field, word: unknown): boolean {
 }
 
 /**
- * Maps each of the program's label keys to its remote key: the same key or, if the object doesn't have it, the key in lower case. Services
- * may convert keys to lower case, unless the field is known to preserve their case.
+ * Maps each label key in the program to its remote key. This is the same key or, if the object doesn't have it, the key in lower case.
+ * Services may convert keys to lower case, unless the field is known to preserve their case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,

@@ -192,8 +192,8 @@ function entriesOf(labels: unknown): Map<string, unknown> {
 }
 
 /**
- * Reports whether the remote value is certainly a normalized form of the desired one: only the case differs, or it is an address for "auto"
- * (§2.2).
+ * Reports whether the remote value is certainly a normalized form of the desired one. Either only the case differs, or it is an address for
+ * "auto" (§2.2).
  */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;

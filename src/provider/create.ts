@@ -130,7 +130,7 @@ async function joinOtherProcess(
       "conflict",
       "another process is creating the resource with different arguments",
       {
-        hint: "Run `pulumi up` again: it resumes that creation, and nothing is created twice",
+        hint: "Run `pulumi up` again to resume that creation. Nothing is created twice",
       },
     );
   }

@@ -47,7 +47,9 @@ export async function deleteResource(context: Context, id: string, state: Record
   }
   await requireNotAdoptedAgain(context, id, state);
   if (await isLive(context, id))
-    await context.progress.showMessage(`kept ${context.kind.name} ${id}: a resource of the program uses it`);
+    await context.progress.showMessage(
+      `kept ${context.kind.name} ${id}: another resource in the program uses it`,
+    );
   else await deleteObject(context, id, state);
   // With the `replaceWith` option, create has no other way to detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
@@ -67,8 +69,7 @@ async function isUnfinished(context: Context, purpose: CreationPurpose): Promise
   // Otherwise, a warning at the end of the run names the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
-  // If the engine saves the state only at the end of the command, the entry is the only record of the replacement after the process is
-  // killed.
+  // If the engine saves the state only at the end, the entry is the only record of the replacement after the process is killed.
   if (!entry.isKept) await journal.remove(entry.key);
   return false;
 }
@@ -125,7 +126,7 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
   if (!(await isAdoptedAgain(context, id, state))) return;
   throw new CloudInfraError(
     "import_differs",
-    `${context.kind.name} ${id} was not replaced: it was adopted again`,
+    `${context.kind.name} ${id} was not replaced, because it was adopted again`,
     {
       hint:
         "Nothing was changed. If the resource has the `import` option, remove it from the program, because the object is already imported. " +

@@ -110,7 +110,7 @@ export async function diffResource(
     // Without an update, the engine would keep the plaintext outputs.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
-      await show(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      await show(`marking as secret in the state: ${secret.join(", ")}; nothing else changes`);
       return { ...plainly, changes: true };
     }
     return plainly;

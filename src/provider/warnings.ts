@@ -71,7 +71,7 @@ export async function warnOfObjectAdoptedElsewhere(
   const { name } = context.kind;
   const resource = resourceName(inputs.urn);
   const words =
-    `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource of the program uses it now. ` +
+    `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
     `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
   await warnWithoutSecrets(context, words);
 }

@@ -64,8 +64,8 @@ const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
 };
 
 /**
- * Runs an integration test with the real `pulumi`: starts the emulator, creates a stack of a program, calls `body`, and removes everything
- * again, even if `body` fails. It requires only the `pulumi` CLI on the PATH, and neither an account nor a service.
+ * Runs an integration test with the real Pulumi CLI. Starts the emulator, creates a stack of a program, calls `body`, and then removes
+ * everything, even if `body` fails. It requires only the `pulumi` CLI on the PATH, and neither an account nor a service.
  *
  * All requests of this package go to the emulator with the emulator's token. Endpoints, tokens and journal folders have no effect, whether
  * they come from your environment, `Pulumi.yaml`, the options or the program's explicit providers.

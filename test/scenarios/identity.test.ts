@@ -146,7 +146,7 @@ describe.each([true, false])(
           await stack.taint(urnOf("web"));
           const result = await stack.run("up");
           if (deleteFirst) expectOk(result);
-          else expect(errorsOf(result)).toContain("was not replaced: it was adopted again");
+          else expect(errorsOf(result)).toContain("was not replaced, because it was adopted again");
           expectOk(await stack.run("up"));
           const kept = await idOf(scenario, "web");
           expect([...emulator.instances.keys()]).toEqual([kept]);

@@ -198,8 +198,8 @@ export function nextKey(key: string): string {
 const MAX_SPENT_KEYS = 16;
 
 /**
- * Returns the key to try after a spent key: its successor if the spent key is derived from `first`, or else `first`, which hasn't been sent
- * yet.
+ * Returns the key to try after a spent key. If the spent key is derived from `first`, this is its successor. Otherwise, it is `first`,
+ * which hasn't been sent yet.
  */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;

@@ -6,10 +6,7 @@ import type { StatusLog } from "./engine-log";
 
 /** The time before a call shows its first message, in milliseconds, because each message costs the engine some time. */
 const FIRST_MS = 3_000;
-/**
- * If there is no progress, the message is updated after this share of the elapsed time, so that users can see that the call is still
- * running.
- */
+/** Without progress, the message is updated after this share of the elapsed time, to show that the call is still running. */
 const TICK_SHARE = 0.2;
 /** The minimum time between two updates of the message, in milliseconds. */
 const MIN_TICK_MS = 10_000;
