@@ -36,7 +36,7 @@ export interface TransportFailure {
   readonly neverSent: boolean;
   /** Whether a retry can't help, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** What the user can do, if the failure indicates it. */
+  /** A hint for the user, if the failure indicates a fix. */
   readonly hint?: string | undefined;
   /** The error of the HTTP library without its properties, which may contain parts of a reply. */
   readonly cause: Error;

@@ -72,7 +72,7 @@ const PROGRAM = "npx pulumi-cloudinfra";
 /** Matches the start of commander's message about an option. */
 const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
 
-/** Defines the command line. Parsing it throws a `CommanderError` for usage errors, and after it has printed the help or the version. */
+/** Defines the command line. Parsing throws a `CommanderError` for usage errors, and also after it has printed the help or the version. */
 export function commandLine(version: string, actions: Actions): Command {
   const program = new Command(PROGRAM)
     .description("Tools for Pulumi programs that use pulumi-cloudinfra.")

@@ -74,8 +74,8 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
 const ENDPOINT_OPTION = "the option --endpoint";
 
 /**
- * Returns the journal folder of the next `up`. It usually comes from the stack's current configuration. If that can't be read, or no longer
- * contains the address of the last `up`, it comes from the last `up`.
+ * Returns the journal folder of the next `up`. It usually comes from the stack's current configuration. If that configuration can't be
+ * read, or no longer contains the address of the last `up`, the folder of the last `up` is used.
  */
 function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);

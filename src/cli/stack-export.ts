@@ -107,7 +107,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, "")); // PowerShell writes a byte order mark
   } catch {
-    // The message of JSON.parse quotes the text.
+    // The error message of JSON.parse quotes the input.
     throw new CloudInfraError("input_invalid", "the export is not valid JSON", { hint: HINT });
   }
 }
@@ -150,7 +150,7 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
     reference: `${urn}::${id}`,
     /** The name of an explicit provider. Undefined for default providers. */
     name: setting(PROVIDER_NAME),
-    /** Whether the engine created the provider, and not the program. The engine adds the version of the package to its name. */
+    /** Whether the provider was created by the engine and not by the program. The engine adds the version of the package to its name. */
     isDefault: /::default(_[\w.-]*)?$/.test(urn),
     /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
     setting,

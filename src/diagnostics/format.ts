@@ -26,8 +26,8 @@ const MAX_FAULTS = 20;
 const MAX_CAUSES = 3;
 
 /**
- * Formats an error. A message consists of a headline, the error's own lines, and one line per rejected property. Then follow the request
- * with its trace id and error code, a hint, and a reference to the docs. Any error other than a {@link CloudInfraError} is a bug, and is
+ * Formats an error. A message consists of a headline, the error's own lines, and one line per rejected property. It ends with the request,
+ * its trace id, the error code, a hint, and a reference to the docs. Any error other than a {@link CloudInfraError} is a bug, and is
  * formatted with its stack.
  */
 export function formatError(error: unknown, context: ErrorContext): string {

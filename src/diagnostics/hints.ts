@@ -147,7 +147,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    // If a request doesn't find an object, the provider reads the object. If that also fails, the error is a different one.
+    // If a request doesn't find an object, the provider reads the object. If that read also fails, the provider reports a different error.
     {
       hint: "The service still returns the object. Make sure that the token may change it, and run `pulumi up` again",
     },

@@ -171,7 +171,7 @@ export class Controls implements Emulator {
     return state;
   }
 
-  /** Returns the kind of the only object with the id. */
+  /** Returns the kind of the only object that has the id. */
   private kindOf(id: string): ObjectKind {
     const state = this.settled();
     const kinds = OBJECT_KINDS.filter((kind) => state[`${kind}s`].byId.has(id));
@@ -221,7 +221,7 @@ export interface Emulator {
   readonly operations: ReadonlyMap<string, StoredOperation>;
   /** Empties {@link Emulator.requests}. */
   clearRequests(): void;
-  /** Replaces the token. Requests with the old one are rejected with 401. @throws TypeError if the token is empty */
+  /** Replaces the token. Requests with the old token are rejected with 401. @throws TypeError if the token is empty */
   changeToken(token: string): void;
   /** Changes fields of a project or instance, or the `status` of an instance. An instance gets a new revision. */
   edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;

@@ -105,7 +105,7 @@ export class Listener {
     private readonly host: string,
     private readonly wantedPort: number,
   ) {
-    // Only the client closes idle connections. If the server closed one, the client's next request could be lost.
+    // Only the client closes idle connections. If the server closed an idle connection, the client's next request could be lost.
     this.server = createServer({ keepAliveTimeout: 600_000 }, onRequest);
   }
 

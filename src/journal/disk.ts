@@ -71,8 +71,8 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one
- * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. Any file is replaced if the file system has
- * no links, or if other processes continually create and remove the file.
+ * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. Any file is replaced if the file system
+ * doesn't support links, or if other processes continually create and remove the file.
  *
  * @returns the text of the existing file, if that file was kept
  */
@@ -102,7 +102,7 @@ export async function writeWholeFile(
   return undefined;
 }
 
-/** Links a file to a new name, or renames it if the file system has no links. Returns false if a file with that name exists. */
+/** Links a file to a new name, or renames it if the file system doesn't support links. Returns false if a file with that name exists. */
 async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);

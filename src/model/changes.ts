@@ -134,7 +134,7 @@ function comparable(field: Field, value: unknown): unknown {
 
 /**
  * Returns the value of a reference that the service returns as an object. The object's other members, such as prices, don't belong to the
- * instance. In place of the public address, an object represents that address, unless its id is one of the `own` values.
+ * instance. An object in place of the public address represents that address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return word;

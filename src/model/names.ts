@@ -26,7 +26,7 @@ export function generatedName(
   return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };
 }
 
-/** Returns the failure of a resource without a name if `pulumi:autonaming` disables generated names. */
+/** Returns the failure for a resource without a name if `pulumi:autonaming` disables generated names. */
 export function nameFailures(olds: NamedInputs, news: Declared): string[] {
   return isMissing(olds, news) ? ["name: is required, because pulumi:autonaming has the mode disabled"] : [];
 }

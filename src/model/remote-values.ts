@@ -103,7 +103,7 @@ export function compareRemoteValues(
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);
-    // If a service returns null beside an address, it also returns null without an address.
+    // If a service returns null alongside an address, it also returns null without an address.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }

@@ -58,7 +58,7 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    // If a service returns null beside a pinned address, it also returns null without the address.
+    // If a service returns null alongside a pinned address, it also returns null without the address.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
@@ -122,7 +122,7 @@ const isOtherAddress = (side: PropertySides): boolean => {
   return isOfMode && isAddress(known) === isAddress(now) && !sameValue(field, known, now);
 };
 
-/** Reports whether the object has the desired address beside the mode, such as "auto", or the desired mode beside an address. */
+/** Reports whether the object has the desired address alongside the mode, such as "auto", or the desired mode alongside an address. */
 const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
@@ -217,7 +217,7 @@ export function mayBeNormalizedForm(side: PropertySides): boolean {
   return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(side);
 }
 
-/** Reports whether the service has normalized the recorded value, and the normalized form of the desired value is unknown. */
+/** Reports whether the service has normalized the recorded value, while the normalized form of the desired value is unknown. */
 function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: PropertySides): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
   const others = [isRemembered ? known : undefined, applied?.word];

@@ -73,7 +73,7 @@ export class HostError extends Error {
   }
 }
 
-/** An error with which the engine saves the resource as existing but incomplete. The next `up` updates it. */
+/** An error that makes the engine save the resource as existing but incomplete. The next `up` updates it. */
 export class InitializationError extends HostError {
   readonly reasons: string[];
 

@@ -15,12 +15,12 @@ Every error message has the same parts:
 
 ${exampleOf(seen, "refused", "a creation")}
 
-The first line contains the attempted action and its result. The next lines contain the reasons, one for each rejected property. Then follow
-the request, its trace id and the error code. The trace id identifies the request for the service's operators. The hint is the next
-step. The last line names the section about the code on this page, which the installed package contains.
+The first line contains the attempted action and its result. The next lines contain the reasons, one for each rejected property. They are
+followed by the request, its trace id and the error code. The service's operators can use the trace id to look up the request. The hint is
+the next step. The last line refers to the section about the code on this page, which is part of the installed package.
 
-Error codes are stable across versions. Each code has a section on this page, whose anchor is the code. The page is generated from
-messages that our tests cause. Ids, addresses and other values that differ from run to run are replaced.
+Error codes are stable across versions. Each code has a section on this page, whose anchor is the code. This page is generated from
+messages that our tests provoke. Ids, addresses and other values that differ from run to run are replaced.
 
 | code | meaning |
 |---|---|

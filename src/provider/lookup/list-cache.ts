@@ -3,8 +3,8 @@ import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
 /**
- * A search reads another page only after this many reads per page. The engine runs only a few calls at a time, so the total number of reads
- * is unknown. The cache alternates between pages and single GETs until the list is complete.
+ * The number of reads per page after which a search reads the next page. The engine runs only a few calls at a time, so the total number of
+ * reads is unknown. The cache alternates between pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
 /** Reads that arrive within this time, in milliseconds, share one list. */
@@ -55,7 +55,7 @@ export class ListCache implements PauseListener {
     return this.latest?.pages ?? 0;
   }
 
-  /** Counts a read of an object of this list. */
+  /** Counts a read of an object in this list. */
   recordRead(): void {
     const now = this.clock.now();
     this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;

@@ -46,7 +46,9 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
     });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(message).toContain("a reply to this update was lost, and flavor of instance");
+    expect(message).toContain(
+      "a reply to this update was lost, and this update or somebody else changed flavor of instance",
+    );
     expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);
   });
