@@ -19,8 +19,13 @@ export interface ApiObject {
 
 export const idSchema = v.pipe(textSchema, v.nonEmpty());
 
+/** Values that a service may return for an object without labels. */
+const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
+
 /** Returns labels (§2.2) as a map. Services may return them as a list of pairs or as strings. Any other form is kept as received. */
 function toLabels(shown: unknown): unknown {
+  if (shown === null || shown === undefined) return shown;
+  if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
   const isText = typeof shown === "string";
   const parts: unknown = isText ? shown.split(",").filter((part) => part.trim() !== "") : shown;
   if (!Array.isArray(parts)) return shown;

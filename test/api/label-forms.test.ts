@@ -40,6 +40,20 @@ describe("an in-place update keeps the labels of others if the service returns l
   });
 });
 
+test.each([0, false, "", "n/a", "None", "-"])(
+  "an in-place update sends labels if the service returns %j for an instance without labels",
+  async (none) => {
+    const spelling = (now: object) => ({
+      ...now,
+      ...(Object.keys(Object(now).labels).length === 0 && { labels: none }),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({})).toBeUndefined();
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual({ role: "api" });
+  },
+);
+
 describe("if the service returns labels in an unknown form", () => {
   const keysOnly = (labels: Labels): unknown => Object.keys(labels);
 
