@@ -31,5 +31,5 @@ export type { DependsOn } from "./resources/sdk";
 const problem = nodeProblem();
 if (problem !== undefined) throw new pulumi.RunError(problem);
 
-// This is here because a program that no longer declares any resource may not call anything else.
+// Called here, because a program that no longer declares any resources may not call anything else.
 watchForUnfinished();

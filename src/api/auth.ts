@@ -11,16 +11,16 @@ export interface TokenSource {
   readonly origin: string;
   /** Returns the token, without white space around it. */
   get(): Promise<string>;
-  /** Called after the service rejects a token. Returns another token, or undefined if the source has only that one. */
+  /** Called after the service rejects a token. Returns a different token, or undefined if the source has no other token. */
   renew?(rejected: string): Promise<string | undefined>;
 }
 
 /**
- * Returns a token without the white space around it.
+ * Parses a token, and removes the white space around it.
  *
  * @param source the origin of the text, as the subject of error messages
- * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that a header must not contain. The message
- * doesn't contain the text
+ * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that a header must not contain. The message doesn't
+ * contain the text
  */
 export function parseToken(text: string, source: string): string {
   const token = text.trim();
@@ -62,14 +62,12 @@ export async function readTokenFile(file: string, kind: string, source: string) 
   }
 }
 
-/** Bounds the memory of a client that runs for days and renews its token often. */
+/** Limits the memory for tokens, because a client may run for days and renew its token often. */
 const MAX_REMEMBERED_TOKENS = 16;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/**
- * Creates the token of a client. If the service rejects a token, the token is renewed once, even if many requests used it.
- */
+/** Creates the token cache of a client. If the service rejects a token, the token is renewed once, even if many requests used it. */
 export function createAuth(source: TokenSource) {
   /** The most recent tokens. */
   const used: string[] = [];
@@ -82,7 +80,7 @@ export function createAuth(source: TokenSource) {
     return token;
   }
 
-  // Several requests share a renewal, which must continue if one of them is cancelled. So it takes no signal.
+  // Several requests share one renewal, which must continue if one of them is cancelled, so it takes no signal.
   async function renew(rejected: string): Promise<string | undefined> {
     const current = await source.get();
     if (current !== rejected) return current;

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { mapStrings, truncated, withoutMarkup } from "../diagnostics/redact";
 
-/** A JSON object of any form. */
+/** A JSON object with any members. */
 export interface JsonObject {
   readonly [name: string]: unknown;
 }
@@ -12,13 +12,13 @@ export interface JsonObject {
 export type Body =
   | { readonly kind: "empty" }
   | { readonly kind: "json"; readonly value: unknown }
-  /** Neither empty nor valid JSON. */
+  /** The body is neither empty nor valid JSON. */
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
-      /** Start of the body. Empty for invalid JSON, which may be an object with secrets. */
+      /** The start of the body. Empty for invalid JSON, which may be an object with secrets. */
       readonly excerpt: string;
-      /** In characters. */
+      /** The length in characters. */
       readonly length: number;
     }
   | Exclude<Content, { kind: "text" }>;
@@ -27,10 +27,10 @@ export type Body =
 export type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too large" }
-  /** Corrupt, or in an unsupported content encoding. */
+  /** The body is corrupt or has an unsupported content encoding. */
   | { readonly kind: "undecodable"; readonly coding: string };
 
-/** Limit for the size of a body. A page of 200 objects is far smaller. */
+/** The maximum size of a body in bytes. A page of 200 objects is far smaller. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const MAX_EXCERPT_CHARACTERS = 200;
@@ -119,17 +119,17 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
   return mapStrings(value, (text) => clean(truncated(text, MAX_SHOWN_CHARACTERS)));
 }
 
-/** Returns the start of a text without its markup. */
+/** Returns the start of a string without its markup. */
 export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
-/** Maximum nesting of a reply: more than this API needs, and few enough for recursive functions. */
+/** The maximum nesting of a reply. Replies of this API need less, and recursive functions can still handle this depth. */
 const MAX_DEPTH = 100;
 
 /**
- * Replaces values that are nested too deeply with `null`. Otherwise, recursive functions would overflow the stack, and the form of a reply
- * could make a creation fail. The result for invalid JSON is undefined.
+ * Replaces values that are nested too deeply with `null`. Otherwise, recursive functions could overflow the stack, and the reply to a
+ * creation could make it fail. For invalid JSON, the result is undefined.
  */
 export function limitNesting(text: string): string {
   let kept = "";

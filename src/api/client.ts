@@ -18,36 +18,36 @@ export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions extends RateLimits {
-  /** Base URL of the service, with or without `/v1` and a trailing slash. */
+  /** The base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
-  /** Names the source of `endpoint` in messages. @default "the setting cloudinfra:endpoint" */
+  /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
   token: TokenSource;
-  /** Field of an object that contains its revision tag. @default the ETag header, else a field with a usual name */
+  /** The field of an object that contains its revision tag. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
   /** Allows plain http to hosts other than this machine. @default false */
   allowHttp?: boolean | undefined;
   /** @default 8 attempts with full jitter from 0.5 s to 20 s */
   retry?: Partial<RetryOptions> | undefined;
   clock: Clock;
-  /** Returns numbers from 0 to 1, for jitter. */
+  /** Returns random numbers from 0 to 1 for jitter. */
   random: () => number;
-  /** The connections, which the caller closes. */
+  /** The connections. The caller closes them. */
   dispatcher: Connections;
   /** Observes the requests, for `probe`. */
   observe?: Observer | undefined;
 }
 
-/** A client of the service. Each call ends by its deadline. If it fails, it throws a CloudInfraError. */
+/** A client of the service. Each call ends by its deadline, and throws a CloudInfraError if it fails. */
 export interface Client {
-  /** Normalized base URL, which ends in `/v1`. */
+  /** The normalized base URL, which ends in `/v1`. */
   readonly endpoint: string;
-  /** The most recent tokens. Messages must not contain them, but replies may. */
+  /** The most recent tokens. Messages must not contain these tokens, but replies may. */
   readonly tokens: readonly string[];
   readonly projects: Collections["projects"];
   readonly instances: Collections["instances"];
   readonly operations: Pick<Operations, "get" | "poll">;
-  /** Returns the id of the object that an operation is about, or undefined if the operation doesn't include it. */
+  /** Returns the id of the object that an operation creates or changes, or undefined if the operation doesn't contain it. */
   resultId(operation: Operation): string | undefined;
   /**
    * Reads the object that a finished operation links to.

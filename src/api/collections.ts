@@ -11,7 +11,7 @@ const PAGE_LIMIT = "200";
 
 /** The service combines the filters with "and" (§4.4). */
 interface InstanceFilter {
-  /** Id of a project. */
+  /** The id of a project. */
   project?: string | undefined;
   status?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
@@ -51,13 +51,14 @@ export function createCollections(send: Send, operations: Operations, revisionFi
       );
     },
     /**
-     * Reads one object. The API doesn't show this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405 and 501.
+     * Reads one object. The specification doesn't cover this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405
+     * and 501.
      */
     async get(id: string, options: CallOptions): Promise<ApiObject> {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
-    /** Deletes an object. The API doesn't show this request (§4.8). Throws like `get`. */
+    /** Deletes an object. The specification doesn't cover this request (§4.8). Throws like `get`. */
     async delete(id: string, options: CallOptions): Promise<Accepted> {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
       return parseAccepted(reply, operations, revisionField, id);
@@ -131,7 +132,7 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
-/** Any value but false counts as true, so that a list without a cursor doesn't look complete. */
+/** Any value except false is treated as true, so that a list without a cursor doesn't look complete. */
 const flag = v.pipe(
   v.unknown(),
   v.transform((value) => typeof value === "object" || !/^(false|0)$/i.test(String(value))),
@@ -139,7 +140,7 @@ const flag = v.pipe(
 
 const pageSchema = v.pipe(
   v.looseObject({}),
-  // A reply without any of these members isn't an empty page, but some other object.
+  // A reply without any of these members isn't an empty page but a different kind of object.
   v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
   v.looseObject({
     // Some services write an empty list as null, or omit it.
@@ -152,7 +153,7 @@ const pageSchema = v.pipe(
 /**
  * Follows the cursors of a list (§2.5) to its end.
  *
- * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because an incomplete list must not look complete;
+ * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because an incomplete list must not look complete, or
  * `not_this_service` if the reply isn't a page
  */
 async function* followPages(
@@ -184,13 +185,13 @@ function cursorAfter(
     if (hasMore) throw badReply(reply, "the list has more items but no cursor to fetch them");
     return undefined;
   }
-  // Services that send a cursor even on the last page mark that page with has_more.
+  // Some services send a cursor even on the last page, and mark that page with has_more.
   if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
   if (seen.has(next)) throw badReply(reply, "the list repeats a cursor and never ends");
   return next;
 }
 
-/** Reads all pages. If the list changes meanwhile and an object is on two pages, it is returned once. */
+/** Reads all pages. If an object appears on two pages because the list changes, it is returned once. */
 export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
   const byId = new Map<string, ApiObject>();
   for await (const { objects } of pages) {

@@ -15,23 +15,23 @@ export interface Connections {
   /**
    * Sends a request once.
    *
-   * @param onStart called when an established connection starts to send the request. Before that, nothing reached the service
+   * @param onStart called when an established connection starts to send the request. Before that, nothing has reached the service
    */
   send(options: Dispatcher.RequestOptions, onStart?: () => void): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
 }
 
 export interface ConnectionOptions {
-  /** Environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case. */
+  /** The environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case. */
   readonly env: NodeJS.ProcessEnv;
-  /** PEM certificates of authorities to trust in addition to Node's. */
+  /** The certificates of authorities to trust in addition to Node's, in PEM format. */
   readonly authorities?: readonly string[] | undefined;
-  /** Maximum number of connections. @default 16 */
+  /** The maximum number of connections. @default 16 */
   readonly concurrency?: number | undefined;
 }
 
 /**
- * Creates a pool of keep-alive connections that uses the proxy of the environment. Requests to this machine never use a proxy, because
+ * Creates a pool of keep-alive connections that uses the proxy from the environment. Requests to this machine never use a proxy, because
  * they may be plain http. The pool connects when the first request is sent.
  *
  * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
@@ -42,11 +42,11 @@ export function openConnections({
   concurrency: connections = DEFAULT_CONCURRENCY,
 }: ConnectionOptions): Connections {
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
-  // Over HTTP/2, undici resends requests on its own after GOAWAY and REFUSED_STREAM, so an attempt would no longer be one request.
+  // Over HTTP/2, undici resends requests on its own after GOAWAY and REFUSED_STREAM, so one attempt could send several requests.
   const http1 = { allowH2: false } as const;
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
-  // curl accepts an address without a scheme too.
+  // curl also accepts an address without a scheme.
   const proxy = (name: string): string =>
     variable(name).replace(/^(?!(?:https?|socks5?):|.*:\/\/)./i, "http://$&");
   const [httpProxy, httpsProxy] = [proxy("HTTP_PROXY"), proxy("HTTPS_PROXY")];
@@ -96,7 +96,7 @@ export function connectionsOf(dispatcher: Dispatcher): Connections {
   };
 }
 
-/** Calls `onStart` before the request is written: undici calls `onRequestStart` after the TLS handshake and the proxy's CONNECT. */
+/** Calls `onStart` before the request is written, because undici calls `onRequestStart` after the TLS handshake and the proxy's CONNECT. */
 function observing(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
@@ -130,7 +130,7 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
 }
 
-/** Loads undici with the first request. undici is half of the code that a provider loads, and previews send no requests. */
+/** Loads undici for the first request. Undici is half of the code that a provider loads, and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
 }

@@ -3,10 +3,10 @@ import { percentDecoded } from "../diagnostics/problem";
 
 /** The base URL of the service. */
 export interface Endpoint {
-  /** Normalized base URL, which ends in `/v1`. */
+  /** The normalized base URL, which ends in `/v1`. */
   readonly base: string;
   readonly origin: string;
-  /** Path of the base URL, such as `/v1` or `/somewhere/v1`. */
+  /** The path of the base URL, such as `/v1` or `/somewhere/v1`. */
   readonly basePath: string;
 }
 
@@ -58,14 +58,14 @@ export function pathOf(...segments: string[]): string {
 }
 
 function encodeSegment(segment: string): string {
-  // URLs resolve "." and ".." even if they are percent-encoded.
+  // URL parsers resolve "." and ".." even if they are percent-encoded.
   if (segment === "" || segment === "." || segment === "..") {
     throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
   }
   return encodeURIComponent(segment.toWellFormed());
 }
 
-/** Whether a host name always means this machine, without a DNS lookup. */
+/** Reports whether a host name always refers to this machine, without a DNS lookup. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === "localhost" ||
@@ -75,9 +75,9 @@ export function isLoopback(hostname: string): boolean {
   );
 }
 
-/** The target of a link of the service: a Location header or a result_url. */
+/** The target of a link from the service: a Location header or a result_url. */
 export interface Link {
-  /** URL with the endpoint's origin, which may receive the token. Undefined if the link isn't part of the API. */
+  /** The URL at the endpoint's origin, to which the token may be sent. Undefined if the link isn't part of the API. */
   readonly url: string | undefined;
   /** The last two segments of the path, such as `operations` and `op-1`. */
   readonly collection: string | undefined;
@@ -87,7 +87,7 @@ export interface Link {
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
- * Resolves a link to a URL of the endpoint. Only the link's path counts, because the links of a service behind a proxy may contain a host
+ * Resolves a link to a URL of the endpoint. Only the link's path is used. If the service is behind a proxy, its links may contain a host
  * that clients can't reach, or to which they must not send the token. The path must be below the base path, or end with a collection of the
  * API and an id.
  *

@@ -19,10 +19,10 @@ export interface RequestHistory {
   /** The protocol of the URL, with a colon. */
   readonly protocol: string;
   readonly path: string;
-  /** Whether the path always exists in this API, so that a 404 without a problem document must come from another service. */
+  /** Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. */
   readonly collection: boolean;
   attempts: number;
-  /** One item for each attempt with an unknown outcome: the failure that the service may have stored for the key, or `undefined`. */
+  /** The attempts with an unknown outcome. Each item is the failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
   /** The failure of the previous attempt. */
   last?: CloudInfraError | undefined;
@@ -48,8 +48,9 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
 }
 
 /**
- * Whether the service replays a failure that it has stored for the key (§4.7), so that only a new key can change the result. All attempts
- * must have received the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the connection.
+ * Reports whether the service replays a failure that it has stored for the key (§4.7), so that only a new key can change the result. All
+ * attempts must have received the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the
+ * connection.
  */
 function isStoredFailure({ unknown }: RequestHistory): boolean {
   const [first] = unknown;
@@ -113,7 +114,7 @@ function afterColon(text: string): string {
   return text === "" ? "" : `: ${text}`;
 }
 
-/** Creates the error for an unusable success. The error never quotes the body, which may contain an initial password. */
+/** Creates the error for a successful reply that can't be used. The error never quotes the body, which may contain an initial password. */
 function unusableReply({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
@@ -135,7 +136,7 @@ function unusableReply({ body, status, header }: WireReply, details: ErrorDetail
 
 const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
 
-/** Returns the start of a reply, unless its id shows that it is an object, which may contain secrets. */
+/** Returns the start of a reply. Returns nothing if the reply has an id, because it is then an object that may contain secrets. */
 function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
   if (body.kind !== "json") return "";
@@ -180,7 +181,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
 }
 
 /**
- * Marks an error between two attempts, such as a missing token: the outcome is unknown if the service may have carried out an earlier
+ * Marks an error between two attempts, such as a missing token. Its outcome is unknown if the service may have processed an earlier
  * attempt.
  */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {

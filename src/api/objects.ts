@@ -9,11 +9,11 @@ export interface ApiObject {
   readonly id: string;
   /** All fields as received, under their wire names. */
   readonly fields: JsonObject;
-  /** Opaque revision tag without quotes and `W/`; undefined if the reply has none. */
+  /** The opaque revision tag without quotes and `W/`. Undefined if the reply has none. */
   readonly revision?: string | undefined;
-  /** Whether the revision is only in the ETag header, and a field with a usual name, such as `version`, has another value. */
+  /** Whether the revision is only in the ETag header, and a field with a common name, such as `version`, has a different value. */
   readonly isInHeaderOnly?: boolean | undefined;
-  /** Whether the object was read at its own URL. Other replies, such as lists, may contain fewer or more fields. */
+  /** Whether the object was read from its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
 }
 
@@ -57,7 +57,8 @@ export const objectSchema = v.looseObject({
  * Parses the reply to a request for one object.
  *
  * @param id the expected id, if it is known
- * @throws CloudInfraError `bad_reply` if the reply has no object with an id, or one with another id, which isn't the requested object
+ * @throws CloudInfraError `bad_reply` if the reply doesn't contain an object with an id, or contains a different object than the requested
+ * one
  */
 export function parseObject(reply: ApiReply, revisionField: string | undefined, id?: string): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
@@ -67,7 +68,7 @@ export function parseObject(reply: ApiReply, revisionField: string | undefined, 
   throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }
 
-/** Builds an object from its fields. Items of a list have no ETag of their own. */
+/** Builds an object from its fields. List items don't have their own ETag. */
 export function toObject(
   fields: JsonObject & { readonly id: string },
   etag: string | undefined,
@@ -76,17 +77,17 @@ export function toObject(
   return { id: fields.id, fields, ...revisionOf(fields, etag, revisionField) };
 }
 
-/** Creates the error for a success with invalid content. The service may have carried out the request nevertheless. */
+/** Creates the error for a success with invalid content. The service may still have processed the request. */
 export function badReply({ request, status }: ApiReply, message: string): CloudInfraError {
   return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
 }
 
-/** The usual names of the field with the revision. */
+/** The common names of the field that contains the revision. */
 export const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
- * Finds an object's revision tag. The specification doesn't show where it is (§2.2, §4.5). The ETag header takes precedence over the usual
- * fields.
+ * Finds an object's revision tag. The specification doesn't define where it is (§2.2, §4.5). The ETag header takes precedence over the
+ * usual fields.
  *
  * @param field the setting `revisionField`, which takes precedence over the header
  */
@@ -98,7 +99,7 @@ export function revisionOf(
   const header = etag === undefined ? undefined : opaqueTag(etag);
   if (field !== undefined) return { revision: revisionInFields(fields, [field]) ?? header };
   const inFields = revisionInFields(fields, REVISION_FIELDS);
-  // A field with another value than the header must mean something else.
+  // If the field and the header have different values, the field must mean something else.
   const isInHeaderOnly = header !== undefined && inFields !== undefined && header !== inFields;
   return { revision: header ?? inFields, ...(isInHeaderOnly && { isInHeaderOnly }) };
 }

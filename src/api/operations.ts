@@ -104,7 +104,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
   };
 }
 
-/** Returns the id of the object that an operation is about, from its link or its fields. */
+/** Returns the id of the object that an operation creates or changes, from its link or its fields. */
 export function resultIdOf(operation: Operation, endpoint: Endpoint): string | undefined {
   const { resultUrl, url, resource } = operation;
   if (resultUrl === undefined) return resource;
@@ -119,15 +119,15 @@ function problemOf(error: unknown, redact: (text: string) => string): Problem | 
   return parseProblem(cleaned) ?? { detail, errors: [], extensions: {} };
 }
 
-/** Whether a value is empty or has only empty members. Some services write "no error" that way. */
+/** Reports whether a value is empty or has only empty members. Some services represent "no error" in this way. */
 function isBlank(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
   return value === undefined || value === null || value === false || value === "" || value === 0;
 }
 
 /**
- * What a service returns for a POST, PUT or DELETE: the object, an operation to wait for, or nothing. `deferred` is set after a 202 without
- * an operation. The change happens later, and only the object shows when.
+ * The reply of a service to a POST, PUT or DELETE: the object, an operation to wait for, or nothing. `deferred` is set after a 202 without
+ * an operation. Without an operation, only reads of the object reveal when the change is applied.
  */
 export type Accepted =
   | { readonly kind: "operation"; readonly operation: Operation }
@@ -135,14 +135,15 @@ export type Accepted =
   | { readonly kind: "none"; readonly deferred?: true };
 
 /**
- * Distinguishes an object from an operation by the Location and the body. The HTTP status isn't enough, because a POST of a project may
- * return either of them (§1 and §4.2 contradict each other). Both have an id, and perhaps a `status`.
+ * Parses the reply to a POST, PUT or DELETE. The Location and the body determine whether it is an object or an operation. The status alone
+ * isn't enough, because the creation of a project may return either one (§1 and §4.2 contradict each other). Both have an id, and perhaps a
+ * `status`.
  *
- * The API doesn't show the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object is that object. A body
- * without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change its id.
- * Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
+ * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object represents that
+ * object. A body without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change
+ * its id. Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
  *
- * @param requested the id of the object that a PUT or DELETE is about
+ * @param requested the id of the object to update or delete
  */
 export function parseAccepted(
   reply: ApiReply,
@@ -169,7 +170,7 @@ export function parseAccepted(
     return { kind: "operation", operation };
   }
   if (!namesOperation) return { kind: "object", object: parseObject(reply, revisionField), ...deferrable };
-  // The body is the object, and the Location is that of the operation that is still changing it.
+  // The body is the object, and the Location points to the operation that is still changing it.
   const operation = operations.promised(reply, id);
   if (operation === undefined)
     throw badReply(reply, `the Location "${reply.location}" points to another service`);

@@ -4,16 +4,16 @@ import type { Clock } from "../polling/clock";
 export const DEFAULT_CONCURRENCY = 16;
 
 export interface RateLimits {
-  /** Maximum number of requests in progress. @default 16 */
+  /** The maximum number of requests in progress. @default 16 */
   concurrency?: number | undefined;
-  /** Maximum number of requests that start per second. May be a fraction: 0.5 means one every two seconds. @default no limit */
+  /** The maximum number of requests to start per second. A fraction such as 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
 }
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
- * Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls.
+ * Limits how many requests of a client are in progress, and how often a request starts. Requests start in the order of the calls.
  *
  * @throws CloudInfraError `config_invalid` if `concurrency` is invalid
  */
@@ -61,7 +61,7 @@ export function createRateLimiter({
   }
 
   return {
-    /** Waits until a request may start. Returns a function that frees its slot. Rejects with the signal's reason. */
+    /** Waits until a request may start. Resolves to a function that frees the slot. Rejects with the signal's reason. */
     enter(signal: AbortSignal): Promise<() => void> {
       return new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
@@ -79,31 +79,33 @@ export function createRateLimiter({
         admit();
       });
     },
-    /** Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. Until the next 429, the rate recovers. */
+    /**
+     * Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. The rate then recovers until the next 429.
+     */
     recordReply(status: number, retryAfterMs?: number): void {
       if (status === 429) pace.slowDown(retryAfterMs);
       else pace.recordAccepted();
     },
-    /** Whether requests start less often than configured because the service replied with 429. */
+    /** Reports whether requests start less often than configured because the service replied with 429. */
     get isSlowed(): boolean {
       return pace.isSlowed;
     },
   };
 }
 
-/** All 429s within this time reduce the rate once, because they belong to the same burst. */
+/** All 429s within this time reduce the rate only once, because they belong to the same burst. */
 const SLOWDOWN_INTERVAL_MS = 1_000;
-/** A 429 reduces the rate to this share of the requests that the service accepted in the last second. */
+/** A 429 reduces the rate to this share of the number of requests that the service accepted in the last second. */
 const DECREASE = 0.7;
 /** The rate grows by 3% after the first second without a 429, by 6% after the next, and so on. */
 const INCREASE = 0.03;
-/** Lowest rate after 429s, in requests per second. */
+/** The lowest rate after 429s, in requests per second. */
 const MIN_RATE = 0.1;
-/** Replaces a count of zero: if the first reply is a 429, two requests per second may start. */
+/** Used instead of a count of zero: if the first reply is a 429, two requests per second may start. */
 const ASSUMED_RATE = 2 / DECREASE;
-/** Above this rate, the limit no longer has an effect and ends. */
+/** Above this rate, the limit has no effect, so it is removed. */
 const UNLIMITED_RATE = 1_000;
-/** Longest pause of all requests after one Retry-After. A longer value may apply only to the request that received it. */
+/** The longest pause for all requests after one Retry-After. A longer value may apply only to the request that received it. */
 const MAX_HOLD_MS = 30_000;
 
 /** Decides when the next request of a client may start. */
@@ -135,7 +137,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
-      // Timers fire late. Counting from the planned start keeps the average rate.
+      // Timers fire late. Counting from the planned start preserves the average rate.
       const from = isAwaited ? Math.max(nextStart, clock.now() - spacingMs) : clock.now();
       nextStart = from + spacingMs;
       isAwaited = false;
@@ -186,14 +188,14 @@ function countPerSecond(clock: Clock) {
   };
 }
 
-/** Number of retries that may start without a delay. */
+/** The number of retries that may start without a delay. */
 const RETRY_BURST = 100;
-/** Further retries per second. */
+/** The number of further retries per second. */
 const RETRIES_PER_SECOND = 10;
 
 /**
- * Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. This is a token bucket that
- * lends tokens: if it is empty, a retry is delayed but never rejected.
+ * Creates the retry budget of a client, so that many failing requests don't overload a struggling service. If the budget is used up, a
+ * retry is delayed but never rejected.
  *
  * @returns a function that reserves one retry, and returns the milliseconds until it may start
  */

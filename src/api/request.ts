@@ -23,36 +23,38 @@ import {
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 export interface CallOptions {
-  /** Limits the whole call, including retries and pauses. */
+  /** The deadline of the whole call, including retries and pauses. */
   deadline: Deadline;
   /** Cancels the call. */
   signal?: AbortSignal | undefined;
-  /** Notified when the call starts or stops waiting for something other than a reply. */
+  /** Called when the call starts or stops waiting for something other than a reply. */
   progress?: PauseListener | undefined;
 }
 
 /** A request of this API. */
 export interface ApiRequest extends RetryableRequest {
-  /** A percent-encoded path below the base URL, or a whole URL with the endpoint's origin. */
+  /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  /** JSON, sent unchanged in every attempt. */
+  /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /** Whether the path always exists in this API, so that a 404 without a problem document means another service. @default false */
+  /**
+   * Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. @default false
+   */
   readonly collection?: boolean | undefined;
 }
 
-/** A success. The caller parses the body. */
+/** A successful reply. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
-  /** Undefined if the body is empty. */
+  /** The parsed body. Undefined if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** The requested URL, which relative links are resolved against. */
+  /** The requested URL, against which relative links are resolved. */
   readonly url: URL;
-  /** For errors about the content of the reply. */
+  /** The request, for errors about the content of the reply. */
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
@@ -73,7 +75,7 @@ export type Observer = (request: WireRequest, attempt: Attempt) => void;
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
-/** Creates the function that sends every request: URL, rate limit, token, exchange, classification, retry, error. */
+/** Creates the function that sends every request. Its steps are URL, rate limit, token, exchange, classification, retry and error. */
 export function createSend(parts: RequestParts): Send {
   const { auth, clock, endpoint, limits, random, retry } = parts;
   const reserveRetry = createRetryBudget(clock);
@@ -120,7 +122,7 @@ export function createSend(parts: RequestParts): Send {
     }
   };
 
-  /** Makes one attempt when the rate limit allows it. */
+  /** Makes one attempt as soon as the rate limit allows it. */
   async function inTurn(
     request: ApiRequest,
     url: URL,
@@ -133,7 +135,7 @@ export function createSend(parts: RequestParts): Send {
     const leave = await limits.enter(signal);
     if (isFirst) progress?.pausing(undefined);
     try {
-      // Fetched after the wait, during which a token may expire.
+      // The token is fetched after the wait, because it may expire during the wait.
       const token = await auth.token(signal);
       return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {
@@ -165,7 +167,7 @@ export function createSend(parts: RequestParts): Send {
     } catch (error) {
       if (!limit.signal.aborted) throw error;
       if (!signal.aborted) return { kind: "timeout", ...delivery };
-      // Cancelled, or past the deadline. The service may have received the request nevertheless.
+      // The call was cancelled or is past its deadline. The service may still have received the request.
       if (!delivery.neverSent) history.unknown.push(undefined);
       throw signal.reason;
     } finally {
@@ -198,7 +200,7 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
 /** Returns the URL of a request. */
 export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
   const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
-  // The last check before the token is sent, in case a link points to another origin.
+  // A final check before the token is sent, in case a link points to a different origin.
   if (url.origin !== endpoint.origin) {
     throw new CloudInfraError("bad_reply", `a link points away from the service, to ${url.origin}`);
   }

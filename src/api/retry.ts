@@ -1,21 +1,21 @@
 import type { Backoff } from "../polling/schedule";
 import type { Attempt, WireReply, WireRequest } from "./transport";
 
-/** The properties of a request that decide how an attempt is judged and whether it may be repeated. */
+/** The properties of a request that determine whether an attempt succeeded and may be repeated. */
 export interface RetryableRequest {
   readonly method: WireRequest["method"];
-  /** Makes a POST repeatable (§4.7). */
+  /** The idempotency key, which makes a POST repeatable (§4.7). */
   readonly idempotencyKey?: string | undefined;
-  /** Revision tag without quotes. Makes a PUT repeatable (§4.5). */
+  /** The revision tag without quotes, which makes a PUT repeatable (§4.5). */
   readonly ifMatch?: string | undefined;
   /** Whether a success must have a body. @default false */
   readonly needsBody?: boolean | undefined;
 }
 
 export interface RetryOptions {
-  /** Attempts of one request, including the first. @default 8, which take about 30 s */
+  /** The number of attempts of one request, including the first. @default 8, which take about 30 s */
   maxAttempts: number;
-  /** Time limit of one attempt, in milliseconds. @default 60000 */
+  /** The time limit of one attempt, in milliseconds. @default 60000 */
   attemptMs: number;
   backoff: Backoff;
 }
@@ -26,10 +26,10 @@ export const DEFAULT_RETRY: RetryOptions = {
   backoff: { baseMs: 500, capMs: 20_000 },
 };
 
-/** An unreadable success is more often caused by a wrong endpoint than by a temporary failure. */
+/** An unreadable body with a success status usually means a wrong endpoint, and not a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-/** Decides whether a failed attempt is retried: only if repeating the request is safe and the failure may be temporary. */
+/** Decides whether to retry a failed attempt. Retries only if a retry is safe and the failure may be temporary. */
 export function mayRetry(
   request: RetryableRequest,
   attempt: Attempt,
@@ -51,25 +51,25 @@ function isRepeatable({ method, idempotencyKey, ifMatch }: RetryableRequest): bo
   return method === "GET" || method === "DELETE";
 }
 
-/** Whether a status may be temporary: 408, 425, 429, and every 5xx except 501, including the nonstandard ones of gateways. */
+/** Reports whether a status may be temporary: 408, 425, 429, and every 5xx except 501, including the nonstandard codes of gateways. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** Whether the service carried out a request or rejected it for good. `unknown` if neither is certain. */
+/** Whether the service processed a request or rejected it definitively. `unknown` if neither is certain. */
 export type Outcome = "done" | "rejected" | "unknown";
 
 /**
- * The statuses that a service sends only before it starts to work. With any other status, it may have carried out the request. That
- * includes every 5xx, 408, 425, redirects, and 406, which frameworks send after the work.
+ * The statuses that a service sends only before it processes a request. With any other status, it may have processed the request. That
+ * includes every 5xx, 408, 425, redirects, and 406, which frameworks send after processing.
  */
 const REJECTIONS: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
 ]);
 
 /**
- * Classifies one attempt by itself. A request is rejected only if all its attempts were. A status such as 401, 404 or 422 proves nothing
- * about an earlier attempt without a reply.
+ * Classifies one attempt on its own. A request is rejected only if all its attempts were rejected. A status such as 401, 404 or 422 proves
+ * nothing about an earlier attempt without a reply.
  */
 export function classifyAttempt(request: Pick<RetryableRequest, "needsBody">, attempt: Attempt): Outcome {
   if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
@@ -83,7 +83,7 @@ export function isSuccess({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether a success has the body that the request needs, and the body is readable. */
+/** Reports whether a successful reply has a readable body, if the request needs one. */
 function isUsable(
   { needsBody }: Pick<RetryableRequest, "needsBody">,
   { status, body, header }: WireReply,
@@ -93,8 +93,8 @@ function isUsable(
 }
 
 /**
- * Returns the conflict that a reply reports for the idempotency key (§4.7): the first request with the key is still in progress, or the key
- * belongs to another request. Only machine-readable members count, because text may contain any name.
+ * Returns the conflict that a reply reports for the idempotency key (§4.7). The first request with the key may still be in progress, or the
+ * key belongs to a different request. Only machine-readable members are evaluated, because prose may contain any word.
  */
 function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
   const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;
@@ -103,16 +103,16 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
   return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
 }
 
-/** Enough for an outage in which many requests fail at once. */
+/** Large enough for an outage in which many requests fail at once. */
 const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
 
 /**
- * Decides whether trace ids identify the replies to one request. Some services send the same id with every reply.
+ * Creates a function that checks whether trace ids identify the replies to one request. Some services send the same id with every reply.
  *
  * @returns a function that records a reply's trace id and its request: the idempotency key of a creation, or a unique symbol for any other
- * request. It returns whether the id identifies the reply. Empty and constant ids, ids derived from the key, and ids that another request
- * also received don't.
+ * request. It returns whether the id identifies the reply. Empty ids, constant ids, ids derived from the key, and ids that a different
+ * request also received don't identify a reply.
  */
 export function createTraceIds(): (traceId: string | undefined, request: string | symbol) => boolean {
   const requests = new Map<string, string | symbol>();
@@ -147,7 +147,7 @@ export function retryAfterMs(header: (name: string) => string | undefined): numb
     const ms = Number(text) * 1_000;
     return Number.isFinite(ms) ? ms : undefined;
   }
-  // Date.parse also accepts "-5" and "12 apples". An HTTP date begins with the name of a day.
+  // Date.parse also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
   if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
   const at = parseHttpDate(text);
   const now = parseHttpDate(header("date")?.trim() ?? "");
@@ -155,7 +155,10 @@ export function retryAfterMs(header: (name: string) => string | undefined): numb
   return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }
 
-/** Returns milliseconds since 1970. A date in asctime form (`Sun Nov  6 08:49:37 1994`) is in UTC although it names no zone. */
+/**
+ * Parses an HTTP date into milliseconds since 1970. A date in asctime form (`Sun Nov  6 08:49:37 1994`) is in UTC although it has no time
+ * zone.
+ */
 function parseHttpDate(text: string): number {
   return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
 }

@@ -28,7 +28,7 @@ export type Attempt =
   /** There was no reply within the time limit of the attempt. */
   | { readonly kind: "timeout"; readonly neverSent: boolean };
 
-/** The reason why an attempt got no reply. */
+/** The reason why an attempt received no reply. */
 export interface TransportFailure {
   /** The error message, without secrets. */
   readonly description: string;
@@ -36,7 +36,7 @@ export interface TransportFailure {
   readonly neverSent: boolean;
   /** Whether a retry can't help, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** What to do, if the failure shows that. */
+  /** A hint for the user, if the failure indicates a fix. */
   readonly hint?: string | undefined;
   /** The error of the HTTP library without its properties, which may contain parts of a reply. */
   readonly cause: Error;
@@ -49,7 +49,7 @@ interface AttemptOptions {
   readonly signal: AbortSignal;
   /** Records whether an established connection has started to send the request, even if the caller stops waiting. */
   readonly delivery: { neverSent: boolean };
-  /** Longest wait for the headers of the reply, and between two chunks of its body, in milliseconds. @default 30000 */
+  /** The maximum time to wait for the headers of the reply, and between two chunks of its body, in milliseconds. @default 30000 */
   readonly silenceMs?: number;
 }
 
@@ -64,7 +64,7 @@ export async function exchange(
   const { status, header, content } = received;
   const { clean } = options;
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
-  // A success stays unchanged, because it becomes part of the state. Other replies are only shown.
+  // The body of a successful reply stays unchanged, because it becomes part of the state. Other replies are only shown.
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
@@ -108,7 +108,7 @@ const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /**
  * Describes an error of undici, Node or a proxy. Accepts any error, because undici's parser errors have no code, and its assertions have no
- * type of their own.
+ * specific type.
  *
  * @param options.neverSent whether no connection was established before the error
  * @param options.clean removes secrets from a string that will be shown
@@ -132,13 +132,16 @@ function transportFailure(
   };
 }
 
-/** Returns the message of an error. An aggregate error without one has an error for each address of a host. */
+/** Returns the message of an error. An aggregate error without a message contains one error for each address of a host. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Removes file and line from an OpenSSL error: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
+/**
+ * Removes the file and line from an OpenSSL error, such as `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version
+ * number:…`.
+ */
 function shortTlsMessage(message: string): string {
   const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   return reason === undefined ? message : `TLS: ${reason}`;
@@ -147,7 +150,7 @@ function shortTlsMessage(message: string): string {
 const proxyVariable = ({ protocol }: Pick<URL, "protocol">): string =>
   protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
 
-/** The hint for a 407 of a proxy. */
+/** Returns the hint for a proxy's 407 reply. */
 export const proxyLoginHint = (url: Pick<URL, "protocol">): string =>
   `Set the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
 
@@ -169,9 +172,9 @@ function hintFor(code: string): string | undefined {
       "signed the service's certificate"
     );
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
-    return "Check the address: the certificate is for another host";
+    return "Check the address: the certificate is for a different host";
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
-    return "Check this machine's clock. If it is right, ask the service's operators to renew the certificate";
+    return "Check this machine's clock. If it is correct, ask the service's operators to renew the certificate";
   if (NO_TLS.test(code))
     return "Check the address and its port: the server there doesn't use TLS, or uses an incompatible version";
   return undefined;

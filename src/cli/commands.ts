@@ -6,7 +6,7 @@ import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../em
 import { isLoopback } from "../emulator/server";
 import type { Target } from "./pulumi";
 
-// Every help page loads this module. It must not load modules that only a running command needs.
+// Every help page loads this module, so it must not load modules that only a running command needs.
 
 type Faults = NonNullable<StartOptions["faults"]>;
 type Behaviour = NonNullable<StartOptions["behaviour"]>;
@@ -69,10 +69,10 @@ export interface Actions {
 
 const PROGRAM = "npx pulumi-cloudinfra";
 
-/** The start of commander's message about an option. */
+/** Matches the start of commander's message about an option. */
 const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
 
-/** Defines the command line. Parsing it throws a `CommanderError` for usage errors, and after the help or the version. */
+/** Defines the command line. Parsing throws a `CommanderError` for usage errors, and also after it has printed the help or the version. */
 export function commandLine(version: string, actions: Actions): Command {
   const program = new Command(PROGRAM)
     .description("Tools for Pulumi programs that use pulumi-cloudinfra.")
@@ -94,7 +94,7 @@ ${learnMore("docs/README.md")}`,
     )
     .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
     .configureHelp({ subcommandTerm: (command) => command.name() })
-    // The console ignores a closed pipe.
+    // The console ignores errors of a closed pipe.
     .configureOutput({
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),
@@ -104,12 +104,12 @@ ${learnMore("docs/README.md")}`,
   const add = (name: string, summary: string): Command =>
     program.command(name).summary(summary).showHelpAfterError(`Run "${PROGRAM} ${name} --help" for usage.`);
   defineEmulator(add("emulator", "Run the service in memory, without an account."), actions.emulator);
-  defineImport(
-    add("import", "Write the files that import a project's instances into a stack."),
-    actions.import,
-  );
+  defineImport(add("import", "Write files that import a project's instances into a stack."), actions.import);
   defineProbe(add("probe", "Check whether this package works with a service."), actions.probe);
-  defineRecover(add("recover", "Make interrupted creations of another machine resumable."), actions.recover);
+  defineRecover(
+    add("recover", "Make interrupted creations from another machine resumable."),
+    actions.recover,
+  );
   return program;
 }
 
@@ -129,13 +129,13 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
     )
     .option(
       "--operation-time <seconds>",
-      'Set the duration of operations. With --like, the default is that of the profile. (default: "3")',
+      'Set the duration of operations. With --like, the default comes from the profile. (default: "3")',
       parseSeconds,
     )
     .option("--fault <rule>", `Make requests fail. Repeatable. ${faults}`, addFault)
     .option(
       "--behaviour <key=value>",
-      "Change what the API leaves open. Repeatable. The keys and values are listed below.",
+      "Change behavior that the API leaves open. Repeatable. The keys and values are listed below.",
       addBehaviour,
     )
     .option("--like <file>", "Behave like the service in this profile, which `probe --out` writes.", nonEmpty)
@@ -171,7 +171,7 @@ function defineImport(command: Command, run: Actions["import"]): void {
     command
       .usage("--project <id> [options]")
       .description(
-        `Write the files that import all instances of a project into a stack.
+        `Write files that import all instances of a project into a stack.
 
 Run the command in the folder of your Pulumi program. It lists the instances and writes two files: a program that declares them, and the \
 input of \`pulumi import --file\`. It omits deleted instances and those that the stack already manages. It changes nothing in the service or \
@@ -184,7 +184,7 @@ from the stack's state.`,
       .option("--project <id>", "Import the instances of this project. Required.", nonEmpty)
       .option(
         "--with-project",
-        "Import the project, too. `pulumi destroy` then deletes it unless it is protected.",
+        "Also import the project. `pulumi destroy` then deletes it unless it is protected.",
       )
       .option(
         "--provider <name>",
@@ -238,7 +238,7 @@ variables. With --provider, they come from the stack's state. Elsewhere, they co
     .option("--project <id>", "Create the instance in this project.", nonEmpty)
     .option(
       "--new-project",
-      "Create the instance in a new project, which is deleted, too. Requires --region.",
+      "Create the instance in a new project, which is also deleted. Requires --region.",
     )
     .option("--region <name>", "Create the new project in this region.", nonEmpty)
     .option("--image <name>", "Use this image. (default: that of an existing instance)", nonEmpty)
@@ -258,7 +258,7 @@ Examples:
   ${PROGRAM} probe --out service.json
   ${PROGRAM} probe --create --new-project --region eu-1 --image debian-13 --flavor small --network default
 
-${exitCodes("the package works with the service", "it doesn't, or the command failed")}
+${exitCodes("the package works with the service", "the package doesn't work with the service, or the command failed")}
 
 ${learnMore("docs/probe.md")}`,
     )
@@ -269,9 +269,9 @@ ${learnMore("docs/probe.md")}`,
     });
 }
 
-/** Returns what is wrong with the combination of options. */
+/** Returns the problem with the combination of options, if there is one. */
 function problemWith({ create, clean, project, newProject, region, yes }: ProbeOptions): string | undefined {
-  if (create && clean) return "--create and --clean exclude each other";
+  if (create && clean) return "--create and --clean can't be used together";
   if (!create)
     return project !== undefined || newProject ? "--project and --new-project require --create" : undefined;
   if ((project !== undefined) === (newProject === true))
@@ -302,7 +302,7 @@ service and needs no token.`,
     )
     .option(
       "--endpoint <url>",
-      "Use this address of the service. Explicit providers with an address of their own keep it. (default: the address of the last " +
+      "Use this address of the service. Explicit providers with their own address keep it. (default: the address of the last " +
         "`pulumi up`, or CLOUDINFRA_ENDPOINT)",
       nonEmpty,
     )
@@ -312,7 +312,7 @@ service and needs no token.`,
         "--endpoint names one.",
       nonEmpty,
     )
-    .option("--dry-run", "Report what the command would do, without doing it.")
+    .option("--dry-run", "Report what the command would do, but change nothing.")
     .option("--json", "Print the result as JSON.")
     .addHelpText(
       "after",
@@ -343,7 +343,7 @@ function exitCodes(success: string, failure: string): string {
   return `Exit codes:\n  0  ${success}\n  1  ${failure}\n  2  usage error`;
 }
 
-/** Points to a file of the package, by a path that the user can open. */
+/** Returns the help text that refers to a file of the package, by a path that the user can open. */
 function learnMore(file: string): string {
   const absolute = path.join(__dirname, "..", "..", file);
   const relative = path.relative(process.cwd(), absolute);

@@ -10,16 +10,16 @@ import { providerText, typeTokens } from "../package";
 import type { Context } from "../provider/context";
 import type { StackProvider } from "./stack-export";
 
-/** An object as a resource of the program. */
+/** An object in the form of a resource declaration. */
 export interface Declaration {
   readonly kind: Kind;
-  /** The resource's name, unique among those of its type. */
+  /** The resource's name, which is unique among resources of its type. */
   readonly name: string;
   readonly id: string;
   readonly args: Properties;
   /** The values that a program can't express, with the reason: `labels["a b"]: …`. */
   readonly inexpressible: readonly string[];
-  /** The properties that the state will hold. */
+  /** The properties that the state will contain. */
   readonly inputs: Properties;
   readonly outputs: Properties;
 }
@@ -41,7 +41,7 @@ export interface Declarations {
 }
 
 /**
- * Declares objects as resources. Omits those that lack a required argument.
+ * Declares objects as resources. Omits objects that lack a required argument.
  *
  * @param more.taken names of existing resources of this type
  * @param more.given fields that replace those of each object
@@ -70,7 +70,7 @@ export function declare(
   return { declared, omitted };
 }
 
-/** Returns the object's name, followed by its id if another resource has that name. */
+/** Returns the object's name. If another resource has that name, appends the object's id. */
 function uniqueName({ id }: ApiObject, { name }: Properties, taken: Set<string>): string {
   const wanted = String(name)
     .toWellFormed()
@@ -97,8 +97,8 @@ function stateOf(context: Context, object: ApiObject, args: Properties) {
 }
 
 /**
- * Converts an object's fields to arguments that pass the provider's check. Drops a value that doesn't pass: a single label, or else the
- * whole argument. The program then doesn't manage that value, so the object keeps it.
+ * Converts an object's fields to arguments that pass the provider's check. Drops each invalid label, and any other argument with an invalid
+ * value. The program then doesn't manage that value, so the object keeps it.
  */
 function toArguments(kind: Kind, object: WireFields) {
   const args: Properties = {};
@@ -125,11 +125,11 @@ function toArguments(kind: Kind, object: WireFields) {
   }
   const { issues = [] } = v.safeParse(kind.arguments, args);
   const missing = issues.map(({ path = [] }) => String(path[0]?.key));
-  // The provider would generate a name that the object doesn't have.
+  // Without a name, the provider would generate one that the object doesn't have.
   return { args, inexpressible, missing: args.name === undefined ? ["name", ...missing] : missing };
 }
 
-/** Returns why the provider's check rejects a value, with its path. */
+/** Returns why the provider's check rejects a value. The message begins with the value's path. */
 function faultOf(kind: Kind, name: string, value: unknown): string | undefined {
   if (hasFingerprint(value)) return `${name}: the service returned fingerprints instead of keys`;
   const { issues = [] } = v.safeParse(kind.arguments, { [name]: value }, { abortPipeEarly: true });
@@ -169,8 +169,8 @@ const asString = (value: unknown): unknown =>
   typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 
 /**
- * Writes a program that declares the resources with the option `protect`, which `pulumi import` sets in the state. Comments name the values
- * and objects that the program doesn't declare.
+ * Writes a program that declares the resources with the option `protect`, which `pulumi import` also sets in the state. Comments list the
+ * values and objects that the program doesn't declare.
  *
  * @param provider the explicit provider of the resources
  */
@@ -193,7 +193,7 @@ export function programText(
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** Returns a likely name for the variable that holds the provider. */
+/** Returns a likely name for the variable that contains the provider. */
 function variableFor(name: string): string {
   return IDENTIFIER.test(name) && !["project", "Project", "Instance"].includes(name) ? name : "provider";
 }

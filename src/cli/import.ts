@@ -51,7 +51,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   ]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
-  // Paths and commands in the settings are relative to the program's folder, which is the provider's working directory.
+  // Paths and commands in the settings are relative to the program's folder, which is also the provider's working directory.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
@@ -77,7 +77,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   }
 }
 
-/** @throws CloudInfraError `conflict`, because the object of an unfinished creation would be imported and then created again */
+/** @throws CloudInfraError `conflict`, because the object of an unfinished creation would be imported and then recreated */
 function requireNoUnfinishedCreations(stack: Deployment): void {
   const unfinished = unfinishedCreations(stack);
   if (unfinished.length === 0) return;
@@ -111,7 +111,7 @@ function report(
   }
   for (const omission of omitted) console.error(describeOmission(omission));
   if (isEmpty) {
-    console.log(`Project ${project} has no instances that can be imported. No file was written.`);
+    console.log(`Project ${project} has no instances to import. No file was written.`);
     return;
   }
   const count = declared.length === 1 ? "1 resource" : `${declared.length} resources`;
@@ -131,7 +131,7 @@ type Files = Readonly<Record<"document" | "program", string>>;
 /**
  * Resolves the paths of the files to write.
  *
- * @throws CloudInfraError `input_invalid` if a file exists and `--force` isn't given, or if the folder of one doesn't exist
+ * @throws CloudInfraError `input_invalid` if a file exists and `--force` isn't set, or if a file's folder doesn't exist
  */
 function filesToWrite({ cwd, document, program, force }: ImportOptions): Files {
   const files = { document: path.resolve(cwd, document), program: path.resolve(cwd, program) };
@@ -190,18 +190,20 @@ async function listProject(session: Session, id: string) {
   return { project, instances: instances.filter((instance) => mayBeIn(id, instance)) };
 }
 
-/** Reports whether an instance may be in a project. The service may return the project without its id, or not at all (§4.4). */
+/**
+ * Reports whether an instance may be in a project. The service may return the project in a different form than its id, or omit it (§4.4).
+ */
 function mayBeIn(id: string, { fields }: ApiObject): boolean {
   const project = referencedId(fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  // The service may return a path such as `projects/prj-1`. An id may contain "/", too.
+  // The service may return a path such as `projects/prj-1`, and an id may also contain "/".
   return !isId || `/${project}`.endsWith(`/${id}`);
 }
 
 /**
  * Declares the objects that can be imported. Omits deleted objects and those that the stack manages.
  *
- * @param project drops the objects of other projects, which only their own replies may show
+ * @param project the project to import. Objects of other projects are dropped, which may be possible only after a GET
  */
 async function declareAll(
   context: Context,
@@ -231,7 +233,7 @@ async function declareAll(
 
 function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployment): string | undefined {
   if (isDeleted(item)) return `it was deleted: its status is ${item.fields.status}`;
-  // A `get` doesn't manage an object. The same id at another endpoint is another object.
+  // A `get` doesn't manage an object. The same id at a different endpoint belongs to a different object.
   const isManaged = resources.some(
     ({ id, external, urn, endpoint }) =>
       id === item.id &&
@@ -242,12 +244,12 @@ function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployme
   return isManaged ? "the stack already manages it" : undefined;
 }
 
-/** Small, because the first replies show whether the service supports GET. */
+/** A small number, because the first replies show whether the service supports GET. */
 const CONCURRENT_GETS = 16;
 
 /**
  * Reads an object from its list item. A list can omit properties (§4.4) or normalize them differently from the GET that a refresh uses. If
- * the token isn't allowed to read single objects, the list item is used as it is.
+ * the token may not read single objects, the list item is returned unchanged.
  */
 async function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;

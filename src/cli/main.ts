@@ -47,7 +47,7 @@ function packageVersion(): string {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  // Print only the stack trace: other properties of an HTTP error may contain parts of a reply.
+  // Only the stack trace is printed, because other properties of an HTTP error may contain parts of a reply.
   const trace = error instanceof Error ? error.stack : String(error);
   console.error(`This is a bug in pulumi-cloudinfra. Report it with this stack trace:\n${trace}`);
   process.exitCode = 1;

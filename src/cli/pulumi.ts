@@ -16,7 +16,7 @@ export interface Target {
   readonly cwd: string;
 }
 
-/** Writes a command for the user to run: with the same stack and folder, and quoted for a shell. */
+/** Formats a command for the user to run, with the same stack and folder, and quoted for a shell. */
 export function commandLineFor(words: readonly string[], { stack, cwd }: Target): string {
   const folder = cwd === "." ? [] : ["--cwd", cwd];
   return [...words, ...stackOption(stack), ...folder].map(quoteForShell).join(" ");
@@ -35,7 +35,7 @@ const TIMEOUT_MS = 5 * 60_000;
  * @param command the arguments that error messages show, such as `["stack", "export"]`
  * @param more further arguments
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
- * hold secrets
+ * contain secrets
  */
 export function pulumiOutput(
   cwd: string,
@@ -110,8 +110,8 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
 }
 
 /**
- * Finds the working directory of the program and the provider: the folder of the project file, or the folder that its `main` names. Like
- * Pulumi, it looks for the project file in `cwd` and above.
+ * Finds the working directory of the program and the provider. This is the folder of the project file, or the folder in its `main`. Like
+ * Pulumi, looks for the project file in `cwd` and its parent folders.
  *
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
@@ -124,7 +124,7 @@ export function programFolder(cwd: string): string {
   }
   const file = projectFileFor(start);
   if (file === undefined) {
-    throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or above`, {
+    throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or its parent folders`, {
       hint: "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
     });
   }

@@ -11,14 +11,14 @@ import type { Deployment, PendingCreation, Resource } from "./stack-export";
 /** An interrupted creation whose outcome isn't in the state. */
 export type InterruptedCreation = Readonly<ReturnType<typeof interruptedCreations>[number]>;
 
-/** Names a creation in messages, as in `instance "web"`. */
+/** Returns the title of a creation for messages, such as `instance "web"`. */
 export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name">): string {
   return `${kind} "${name}"`;
 }
 
 /**
- * Finds the pending creations that need a journal entry, the latest first. The others adopt an object, or their key is in the state. The
- * engine saves keys and arguments before it calls `create`.
+ * Finds the pending creations that need a journal entry, the latest first. Other pending creations adopt an object, or their key is in the
+ * state. The engine saves keys and arguments before it calls `create`.
  */
 export function interruptedCreations(deployment: Deployment) {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
@@ -26,7 +26,7 @@ export function interruptedCreations(deployment: Deployment) {
     const replaced = replacedBy(creation, deployment);
     return { creation, replaced, resumed: resumedBy(creation, replaced) };
   });
-  // If a resumed creation is interrupted, it is in the list twice. The last one in the list is the first attempt, whose body was sent with
+  // A resumed creation that is interrupted again is in the list twice. The last of the two is the first attempt, whose body was sent with
   // the key.
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
     JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
@@ -40,16 +40,16 @@ export function interruptedCreations(deployment: Deployment) {
     return {
       kind: creation.kind.name,
       name: nameIn(creation.urn),
-      /** The URN under which the next `up` looks for the creation. */
+      /** The URN under which the next `up` looks up the creation. */
       urn,
-      /** URN and id of the resource's provider. */
+      /** The URN and id of the resource's provider. */
       provider: creation.provider,
-      /** The journal entry to write. Undefined if the state doesn't hold the key and all arguments. */
+      /** The journal entry to write. Undefined if the state doesn't contain the key and all arguments. */
       entry: newEntry(creation, urn, {
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
         provider: deployment.providers.find(({ reference }) => reference === creation.provider)?.name,
-        // Pulumi's list may contain a creation that was finished in the meantime. The program may have released its object.
+        // Pulumi's list may contain a creation that has finished since then. The program may have released its object.
         ...(replaced === undefined && { isLate: true }),
         ...(resumed?.key !== undefined && { key: nextKey(resumed.key), at: resumed.at ?? UNKNOWN_TIME }),
       }),
@@ -57,7 +57,7 @@ export function interruptedCreations(deployment: Deployment) {
   });
 }
 
-/** Returns the titles of the creations that the next `up` resumes. The service may already show their objects. */
+/** Returns the titles of the creations that the next `up` resumes. The service may already return their objects. */
 export function unfinishedCreations(deployment: Deployment): string[] {
   const placeholders = deployment.resources.flatMap(({ kind, id = "", urn, unfinished }) =>
     kind === undefined || !isPlaceholder(id) || unfinished?.failed
@@ -77,14 +77,15 @@ const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
  * Combines two URNs. The stack and the project come from the engine's URN, because `pulumi stack rename` changes that URN but not the
- * inputs. The rest comes from the inputs, as the provider will look for it. The two URNs differ if a parent's name contains "::".
+ * inputs. The rest comes from the inputs, because the provider uses that URN for the lookup. The two URNs differ if a parent's name
+ * contains "::".
  */
 export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
   return [...urn.split("::").slice(0, 2), ...inputs.urn.split("::").slice(2)].join("::");
 }
 
-/** Finds the resource that a creation replaces. It has the same URN or a former one. */
+/** Finds the resource that a creation replaces. The replaced resource has the same URN or a former one. */
 function replacedBy(creation: PendingCreation, { resources }: Deployment): Resource | undefined {
   const urns = [creation.urn, ...creation.aliases];
   return resources.find(
@@ -99,8 +100,8 @@ function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | 
 }
 
 /**
- * Returns the record of the unfinished creation that a pending creation has resumed. The record holds only its own key. If that attempt
- * failed, the request with the next key may have been sent, too.
+ * Returns the record of the unfinished creation that a pending creation has resumed. The record contains only its own key. If that attempt
+ * failed, the request with the next key may also have been sent.
  */
 function resumedBy(
   { inputs: { key } }: PendingCreation,
@@ -118,10 +119,10 @@ function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Depl
   )?.keys[0];
 }
 
-/** A key this old has expired, so the next `up` reports the creation and sends nothing. */
+/** The time of an expired key, so that the next `up` reports the creation and sends no request. */
 const UNKNOWN_TIME = 0;
 
-/** Builds a journal entry with the time of the key, because the state contains only the time of the last command. */
+/** Builds a journal entry with the time at which the key was generated, because the state contains only the time of the last command. */
 function newEntry(
   { kind, inputs }: PendingCreation,
   urn: string,

@@ -74,8 +74,8 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
 const ENDPOINT_OPTION = "the option --endpoint";
 
 /**
- * Returns the journal folder of the next `up`. It comes from the stack's current configuration or, if that can't be read or no longer
- * contains the address of the last `up`, from the last `up`.
+ * Returns the journal folder of the next `up`. It usually comes from the stack's current configuration. If that configuration can't be
+ * read, or no longer contains the address of the last `up`, the folder of the last `up` is used.
  */
 function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);
@@ -106,13 +106,13 @@ function trimmed(text = ""): string | undefined {
   return text.trim() === "" ? undefined : text.trim();
 }
 
-/** The name that backends without organizations use for all stacks. */
+/** The name that backends without organizations use as the organization of all stacks. */
 const NO_ORGANIZATION = "organization";
 
 /**
  * Returns the organization of the stack, from `--stack` or else from the state.
  *
- * @returns undefined if the backend has no organizations, or if the state contains none or several, as after a move
+ * @returns undefined if the backend has no organizations, or if the state contains none or several, for example after resources were moved
  */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
@@ -125,7 +125,10 @@ export function organizationOf(
   return others.length === 0 ? only : undefined;
 }
 
-/** The status of a creation's journal entry; see docs/recovery.md. An existing entry stays, because it may contain more than the state. */
+/**
+ * The status of a creation's journal entry, as described in docs/recovery.md. An existing entry is kept, because it may contain more than
+ * the state.
+ */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
 export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
@@ -169,8 +172,8 @@ async function writeEntry(
 }
 
 /**
- * Moves an entry to the stack's current name and endpoint. After `pulumi stack rename`, the entry is under the former name, which another
- * stack may have now. With a new address in `--endpoint`, it is at the former address.
+ * Moves an entry to the stack's current name and endpoint. After `pulumi stack rename`, the entry is under the former name, which a
+ * different stack may have now. If `--endpoint` contains a new address, the entry is at the former address.
  */
 async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
   const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
@@ -186,11 +189,14 @@ export interface StrayEntry {
   readonly urn: string;
   /** The id of the object, if it is known and not secret. */
   readonly id: string | undefined;
-  /** `object-in-state`: a resource of the stack manages the object. `resource-not-in-state`: the state doesn't hold the resource. */
+  /**
+   * `object-in-state` means that a resource of the stack manages the object. `resource-not-in-state` means that the state doesn't contain
+   * the resource.
+   */
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** Finds the stray entries of a stack. Only the program shows whether it still declares their resources. */
+/** Finds the stray entries of a stack. Whether the program still declares the resources of these entries is unknown here. */
 export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
   // An empty state doesn't contain the stack's name, so no entry can be assigned to it.
@@ -208,8 +214,8 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
 }
 
 /**
- * Removes the journal entries of a resource, and gives up its unfinished creations that the state records, which this machine then no
- * longer resumes. Without the option `--endpoint`, it removes the entries at all endpoints. In a dry run, it only counts them.
+ * Removes the journal entries of a resource, and gives up its unfinished creations in the state, so that this machine no longer resumes
+ * them. Without the option `--endpoint`, it removes the entries at all endpoints. In a dry run, it only counts them.
  *
  * @returns the numbers of entries and of creations that it gave up; undefined if the journal can't be changed, after a warning
  */

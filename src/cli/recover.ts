@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
   present: "already has a journal entry. The next `pulumi up` resumes the creation.",
   waiting: "another creation of this resource comes first. Run `pulumi up`, then run `recover` again.",
   "not-resumable":
-    "can't be resumed, because the state doesn't hold its key and all arguments. Check whether the service has the object before you " +
+    "can't be resumed, because the state doesn't contain its key and all arguments. Check whether the service has the object before you " +
     "run `pulumi up`, which creates another one.",
   "not-written":
     "the journal entry can't be written. Don't run `pulumi up` until it is, because that would create a second object.",
@@ -84,11 +84,11 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
 function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOptions): string {
   if (status === "object-in-state") {
     const object = id === undefined ? "an object" : `the object ${id}`;
-    return `Journal entry for ${object}, which the stack has. Keep the object.\n  ${urn}`;
+    return `Journal entry for ${object}, which the stack manages. Keep the object.\n  ${urn}`;
   }
   const object = id === undefined ? "" : ` (object ${id})`;
   return [
-    `Journal entry for a resource that the state doesn't hold${object}.`,
+    `Journal entry for a resource that isn't in the state${object}.`,
     `  ${urn}`,
     "  If your program still declares the resource, run `pulumi up`, which resumes the creation. Otherwise, delete the object in the",
     "  service if it exists, and remove the entry:",
@@ -142,7 +142,7 @@ successful \`pulumi up\`, or a later \`recover\` may find them again. If the lis
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
 has other creations, resolve those first.`;
 
-/** Returns the command that clears Pulumi's list. With the stack itself as the target, it refreshes nothing else. */
+/** Returns the command that clears Pulumi's list. Because the target is the stack itself, the command refreshes no resources. */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];

@@ -33,13 +33,13 @@ const resource = v.object({
   id: text,
   inputs: properties,
   outputs: properties,
-  /** URN and id of the resource's provider. */
+  /** The URN and id of the resource's provider. */
   provider: text,
   /** Whether the program only reads the object. */
   external: flag,
   /**
-   * The creation time. A pending replacement has the creation time of the resource that it replaces. If its creation returned after a
-   * second Ctrl-C, it has the time of the return.
+   * The creation time. A pending replacement has the creation time of the resource that it replaces. If the replacement's creation returned
+   * after a second Ctrl-C, this is the time of the return.
    */
   created: text,
   /** Whether the object has been deleted and its replacement hasn't been created yet. */
@@ -50,7 +50,9 @@ const resource = v.object({
 
 type ExportedResource = v.InferOutput<typeof resource>;
 
-/** Pulumi writes version 4 if the stack uses a newer feature, such as taint. This package reads the same properties in both. */
+/**
+ * Pulumi writes version 4 if the stack uses a newer feature, such as taint. Both versions contain the properties that this package reads.
+ */
 const VERSIONS = [3, 4];
 
 const exported = v.object({
@@ -77,11 +79,11 @@ export function parseExport(text: string) {
       throw new CloudInfraError(
         "input_invalid",
         `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`,
-        { hint: "Update pulumi-cloudinfra, or export the stack with another version of Pulumi." },
+        { hint: "Update pulumi-cloudinfra, or export the stack with a different version of Pulumi." },
       );
     throw new CloudInfraError(
       "input_invalid",
-      `this is not the export of a stack${where === null ? "" : `: invalid value at ${where}`}`,
+      `the input is not a stack export${where === null ? "" : `: invalid value at ${where}`}`,
       { hint: HINT },
     );
   }
@@ -94,7 +96,7 @@ export function parseExport(text: string) {
       if (kind === undefined) return [];
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
-    /** The default provider of this package and the explicit ones. */
+    /** The default provider of this package, and the explicit providers. */
     providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
     /** The URNs of all resources and pending operations. */
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
@@ -105,7 +107,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, "")); // PowerShell writes a byte order mark
   } catch {
-    // The message of JSON.parse quotes the text.
+    // The error message of JSON.parse quotes the input.
     throw new CloudInfraError("input_invalid", "the export is not valid JSON", { hint: HINT });
   }
 }
@@ -117,7 +119,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 
 function typed({ inputs, outputs, ...resource }: ExportedResource) {
   const kind = kinds.get(resource.type);
-  // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
+  // Other values may stay encrypted, because an export without `--show-secrets` is enough if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
   const { __key, __endpoint, __pending }: Properties = kind ? outputs : {};
@@ -144,11 +146,11 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
   };
   return {
     urn,
-    /** URN and id, as in the references of resources to their provider. */
+    /** The URN and id, as in the references of resources to their provider. */
     reference: `${urn}::${id}`,
     /** The name of an explicit provider. Undefined for default providers. */
     name: setting(PROVIDER_NAME),
-    /** Whether the engine created the provider, as opposed to the program. The engine adds the version of the package to its name. */
+    /** Whether the provider was created by the engine and not by the program. The engine adds the version of the package to its name. */
     isDefault: /::default(_[\w.-]*)?$/.test(urn),
     /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
     setting,

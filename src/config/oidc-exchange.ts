@@ -18,11 +18,11 @@ export interface ExchangeParts {
 
 export interface IssuedToken {
   readonly token: string;
-  /** Milliseconds since the request was sent. Undefined if the lifetime isn't known. */
+  /** The number of milliseconds from the request until the token expires. Undefined if the lifetime isn't known. */
   readonly lifetimeMs?: number | undefined;
 }
 
-/** Maximum duration of an exchange with all its attempts, in milliseconds. */
+/** The maximum duration of an exchange with all its attempts, in milliseconds. */
 const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
@@ -79,7 +79,7 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
 interface TokenEndpoint {
   readonly url: URL;
-  /** Undefined if they aren't known. */
+  /** The methods that the token endpoint supports. Undefined if they aren't known. */
   readonly authMethods?: readonly string[] | undefined;
 }
 
@@ -101,22 +101,22 @@ async function discover(
   url.pathname = `${issuer.pathname.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = await requestJson({ what: "the issuer's configuration", url }, configuration, connection);
   if (URL.parse(document.issuer)?.href !== issuer.href)
-    throw new CloudInfraError("bad_reply", `the configuration at ${url.href} is another issuer's`, {
+    throw new CloudInfraError("bad_reply", `the configuration at ${url.href} belongs to a different issuer`, {
       hint: "Set cloudinfra:oidcIssuer to exactly the `issuer` in that configuration.",
     });
   if (!document.token_endpoint)
-    throw new CloudInfraError("bad_reply", `the issuer ${issuer.href} names no token endpoint`, {
+    throw new CloudInfraError("bad_reply", `the issuer ${issuer.href} doesn't contain a token endpoint`, {
       hint: "Set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer.",
     });
-  const name = "the token endpoint that the issuer names";
+  const name = "the token endpoint in the issuer's configuration";
   const endpoint = parseOidcUrl(document.token_endpoint, { name, allowHttp, withQuery: true });
   if (endpoint.origin === issuer.origin)
     return { url: endpoint, authMethods: document.token_endpoint_auth_methods_supported };
   throw new CloudInfraError(
     "config_invalid",
-    `the issuer ${issuer.href} names a token endpoint elsewhere, at ${endpoint.origin}: no token was sent there`,
+    `the issuer ${issuer.href} has a token endpoint at a different origin, ${endpoint.origin}: no token was sent there`,
     {
-      hint: `If that address is right, set cloudinfra:oidcTokenEndpoint to ${endpoint.href} and remove cloudinfra:oidcIssuer.`,
+      hint: `If that address is correct, set cloudinfra:oidcTokenEndpoint to ${endpoint.href} and remove cloudinfra:oidcIssuer.`,
     },
   );
 }
@@ -159,7 +159,7 @@ async function requestToken(
   );
   return {
     token: parseToken(issued.access_token, "the token from the exchange"),
-    // Some services send 0 if they don't know the lifetime: nobody would issue an expired token.
+    // Some services send 0 if they don't know the lifetime. A new token can't have expired already.
     lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
   };
 }
@@ -169,7 +169,7 @@ const formEncoded = (text: string): string => new URLSearchParams({ "": text }).
 
 const SUBJECT = "cloudinfra:oidcSubject";
 
-/** Gets the token to exchange. Reads it for every exchange, because its issuer replaces it before it expires. */
+/** Returns the token to exchange. The token is read for every exchange, because its issuer replaces it before it expires. */
 async function subjectToken(
   setting: OidcSetting,
   parts: ExchangeParts,
@@ -191,7 +191,7 @@ async function subjectFromFile(file: string): Promise<string> {
   try {
     return parseToken(text, name);
   } catch (error) {
-    // Another process may be replacing the file's content at this moment.
+    // Another process may be replacing the file's content right now.
     throw text.trim() === "" && isCloudInfraError(error) ? new TransientError(error) : error;
   }
 }
@@ -208,7 +208,7 @@ function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
 
 const identityToken = v.object({ value: v.string() });
 
-/** Requests an identity token of the job from GitHub Actions, which issues a new one for each request. */
+/** Requests an identity token for the job from GitHub Actions, which issues a new one for each request. */
 async function subjectFromGitHub(
   audience: string | undefined,
   { env, allowHttp }: ExchangeParts,
@@ -228,5 +228,5 @@ async function subjectFromGitHub(
   const headers = { authorization: `Bearer ${pass}` };
   const what = "GitHub Actions' token service";
   const { value } = await requestJson({ what, url, headers }, identityToken, connection);
-  return parseToken(value, "the token of GitHub Actions");
+  return parseToken(value, "the token from GitHub Actions");
 }

@@ -11,33 +11,33 @@ export interface TokenRequest {
   readonly what: string;
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sent with POST. Without it, the request is a GET. */
+  /** The form, which is sent with POST. Without a form, the request is a GET. */
   readonly form?: URLSearchParams;
 }
 
 export interface TokenConnection {
   readonly dispatcher: Connections;
   readonly signal: AbortSignal;
-  /** Strings to remove from text of a reply in errors. Every secret that is sent is added. */
+  /** The strings to remove from reply texts in errors. Every secret that is sent is added. */
   readonly secrets: string[];
 }
 
-/** A failure that may not occur in another attempt. */
+/** A failure after which another attempt may succeed. */
 export class TransientError extends Error {
   constructor(readonly error: CloudInfraError) {
     super(error.message);
   }
 }
 
-/** The longest time without data from the token service, in milliseconds. */
+/** The maximum time without data from the token service, in milliseconds. */
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =
-  "Check its address. If the address is right, report this to the operators of the token service.";
+  "Check its address. If the address is correct, report this to the operators of the token service.";
 
 /**
- * Sends a request to a token service and parses the JSON in its reply, which must have status 200. It doesn't follow redirects, because they
- * could lead tokens elsewhere. Errors contain no part of a reply, except the `error` and `error_description` of a rejection.
+ * Sends a request to a token service and parses the JSON in its reply, which must have status 200. Doesn't follow redirects, because they
+ * could send tokens to another service. Errors contain no part of a reply, except the `error` and `error_description` of a rejection.
  *
  * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
  */
@@ -50,7 +50,7 @@ export async function requestJson<T>(
   const clean = (text: string): string => redact(text, secrets);
   const failed = (code: CloudInfraError["code"], message: string, details: ErrorDetails) =>
     new CloudInfraError(code, clean(message), details);
-  const unusable = (why: string) => failed("bad_reply", `the reply of ${at} ${why}`, { hint: REPORT });
+  const unusable = (why: string) => failed("bad_reply", `the reply from ${at} ${why}`, { hint: REPORT });
 
   const common = { accept: "application/json", "accept-encoding": "identity", ...(form && FORM) };
   const method = form ? "POST" : "GET";
@@ -61,7 +61,7 @@ export async function requestJson<T>(
   );
   if ("failure" in received) {
     signal.throwIfAborted();
-    // The error itself may contain a part of the reply, such as a token, so it isn't the cause.
+    // The original error may contain part of the reply, such as a token, so it isn't used as the cause.
     const {
       description,
       final,
@@ -73,13 +73,13 @@ export async function requestJson<T>(
   const { status, header, content } = received;
   if (content.kind === "too large") throw unusable("is too large");
   if (content.kind === "undecodable")
-    throw unusable(`has the content coding ${content.coding}, which can't be decoded`);
+    throw unusable(`has the content encoding ${content.coding}, which can't be decoded`);
   if (status === 200) return parseReply(content.text, schema, unusable);
   if (status < 300) throw unusable(`has status ${status} instead of 200`);
   if (status < 400) {
     const { origin = "nowhere" } = URL.parse(header("location") ?? "", url.href) ?? {};
     throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
-      hint: "Check its address. Tokens are sent only to the address that is set, so redirects are not followed.",
+      hint: "Check its address. Tokens are sent only to the configured address, so redirects are not followed.",
     });
   }
   const reason = reasonIn(content.text);
@@ -95,7 +95,7 @@ export async function requestJson<T>(
   );
 }
 
-/** Parses a reply without quoting it: the messages of the schema and of `JSON.parse` may contain a token. */
+/** Parses a reply. Errors don't quote it, because the messages of the schema and of `JSON.parse` may contain a token. */
 function parseReply<T>(
   text: string,
   schema: v.GenericSchema<unknown, T>,
@@ -138,7 +138,7 @@ function hintOn(reason: string): string {
 /**
  * Parses an address to which tokens may be sent.
  *
- * @param options.name what contains the address, as the subject of error messages
+ * @param options.name the source of the address, as the subject of error messages
  * @param options.withQuery whether the address may have a query. @default false
  * @throws CloudInfraError `config_invalid`, without the address
  */
@@ -149,7 +149,7 @@ export function parseOidcUrl(
   const url = URL.parse(text);
   const invalid = (why: string) =>
     new CloudInfraError("config_invalid", `${options.name} ${why}`, {
-      hint: "Give the whole address. The operators of the token service can tell you what it is.",
+      hint: "Use the complete address. The operators of the token service can provide it.",
     });
   if (url === null || !["https:", "http:"].includes(url.protocol))
     throw invalid("is not a URL that begins with https://");
@@ -157,6 +157,6 @@ export function parseOidcUrl(
   if (url.hash !== "") throw invalid('must not contain "#"');
   if (url.search !== "" && !options.withQuery) throw invalid('must not contain "?"');
   if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname))
-    throw invalid(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
+    throw invalid(`must begin with https://: http would send tokens to ${url.hostname} unencrypted`);
   return url;
 }

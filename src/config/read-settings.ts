@@ -27,12 +27,12 @@ type Subject =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "env"; readonly name: string };
 
-/** A value and where it was found. */
+/** A value and its source. */
 interface Found {
   readonly value: string;
-  /** The setting and its place, as in messages. */
+  /** The setting and where it was found, as shown in messages. */
   readonly source: string;
-  /** How to set another value, for messages. */
+  /** A hint on how to set a different value. */
   readonly hint: string;
 }
 
@@ -52,7 +52,7 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
       provider === undefined
         ? `the stack's setting cloudinfra:${name}`
         : `the argument \`${name}\` of the provider "${provider}"`;
-    // The stack takes precedence over the environment, so the variable would not correct it.
+    // The stack takes precedence over the environment, so the variable would not correct the value.
     const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
     return found(configured(`cloudinfra:${name}`), source, hint);
   };
@@ -65,13 +65,13 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
   const look: Lookup = (name) =>
     inConfiguration(name) ?? (hasOwnEndpoint && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
-  // Otherwise, a client secret from the environment could be sent to another token endpoint.
+  // Otherwise, a client secret from the environment could be sent to a different token endpoint.
   const lookForExchange = provider === undefined ? look : inConfiguration;
   const token =
     tokenSetting(inConfiguration, lookForExchange, provider) ??
     (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, look, provider));
   return {
-    /** Name of the explicit provider. Undefined for the default provider. */
+    /** The name of the explicit provider. Undefined for the default provider. */
     provider,
     endpoint: read("endpoint", look) ?? missing("endpoint", "the service's address", provider),
     token: token ?? missing("token", "a token", provider),
@@ -87,7 +87,7 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   };
 }
 
-/** The settings that apply to a single endpoint, because a token must never be sent to another one. */
+/** The settings that apply to a single endpoint, because a token must never be sent to a different one. */
 const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
 
 function found(text: string | undefined, source: string, hint: string): Found | undefined {
@@ -127,7 +127,7 @@ function notSet(name: SettingName, provider: string | undefined): string {
     : `the provider "${provider}" has no \`${name}\``;
 }
 
-/** How to parse each type, and its description in errors. */
+/** For each type, the function that parses a value, and the description of the type in errors. */
 const types = {
   string: { parse: (text: string) => text, what: "a string" },
   number: {
@@ -149,7 +149,7 @@ type Value<Name extends SettingName> =
   | Parsed<(typeof settings)[Name]["type"]>
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
-/** Parses a setting, or its default. */
+/** Parses a setting or its default value. */
 function read<Name extends SettingName>(name: Name, look: Lookup): Value<Name>;
 function read(name: SettingName, look: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];
@@ -162,7 +162,7 @@ function read(name: SettingName, look: Lookup): Parsed<Setting["type"]> | undefi
   throw new CloudInfraError("config_invalid", `${setting.source} must be ${what}`, { hint: setting.hint });
 }
 
-/** `pulumi config set --path` writes a list as JSON. */
+/** Parses a list. `pulumi config set --path` writes lists as JSON. */
 function parseList(text: string): readonly string[] | undefined {
   if (!text.startsWith("["))
     return text
@@ -176,10 +176,10 @@ function parseList(text: string): readonly string[] | undefined {
 const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
 
 /**
- * Finds the token's source in one place.
+ * Finds the source of the token in one place.
  *
  * @param inPlace looks up settings only in that place
- * @param look looks up the other settings of an exchange, which may be elsewhere
+ * @param look looks up the other settings of an exchange, which may be in another place
  * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
  */
 function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined) {

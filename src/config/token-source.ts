@@ -16,7 +16,7 @@ export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenS
     const { origin, exchange } = tokenExchange(setting, parts);
     return new RenewableToken(origin, exchange, clock);
   }
-  // A command may contain a password, so it isn't a part of the origin.
+  // A command may contain a password, so it isn't part of the origin.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
   const former: string[] = [];
@@ -34,14 +34,14 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   return parseToken(text, name);
 }
 
-/** A token is renewed this long before it expires, in milliseconds, or a fifth of its lifetime if that is less. */
+/** How long before its expiry a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime is used instead. */
 const MARGIN_MS = 60_000;
-/** Pause between attempts to renew a token that is still valid. */
+/** The pause between attempts to renew a token that is still valid, in milliseconds. */
 const PAUSE_MS = 10_000;
 
 /**
- * A token that is fetched once, and again shortly before it expires or when the service rejects it. Concurrent callers share one fetch. While
- * the token is valid, a failed renewal is not an error.
+ * A token that is fetched once, and again shortly before it expires or when the service rejects it. Concurrent callers share one fetch.
+ * While the token is valid, a failed renewal isn't an error.
  */
 class RenewableToken implements TokenSource {
   private held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
@@ -93,14 +93,14 @@ const LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
 const MAX_KEPT_ERROR_CHARACTERS = 100_000;
 const MAX_ERROR_CHARACTERS = 500;
-/** Shorter words may be ordinary words. */
+/** Shorter strings may be ordinary words. */
 const MIN_TOKEN_LENGTH = 8;
 
 /**
- * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. It ends when it has
- * exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
+ * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command receives no input. A command has
+ * ended once it has exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
  *
- * @param former tokens that the command has printed before, which its standard error may repeat
+ * @param former tokens that the command has printed before, because its standard error may repeat them
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
  */
 async function tokenFromCommand(
@@ -122,7 +122,7 @@ async function tokenFromCommand(
     if (!isTimeoutError(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
       hint:
-        "Run it in the program's folder to see what it waits for. It has no input, so it can't ask for anything. " +
+        "Run it in the program's folder to see what it waits for. It receives no input, so it can't prompt for anything. " +
         "If it leaves a process in the background, redirect the output of that process.",
     });
   } finally {
@@ -132,7 +132,8 @@ async function tokenFromCommand(
 }
 
 /**
- * Removes the token from the complaint. A shell that traces commands repeats the token, and a command of one word may be the token itself.
+ * Returns a hint that quotes the command's standard error without the token. A shell that traces commands repeats the token, and a command
+ * that consists of one word may be the token itself.
  */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
   const words = wordsOf(command);
@@ -149,15 +150,15 @@ const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean
 
 interface Ended {
   readonly output: string;
-  /** The last line of its standard error. */
+  /** The last line of the command's standard error. */
   readonly complaint: string;
-  /** Undefined if the command succeeded. */
+  /** The reason for the failure. Undefined if the command succeeded. */
   readonly failure: string | undefined;
 }
 
-/** Starts a command. `stop` kills it and the processes that it has started, unless it has ended. */
+/** Starts a command. Unless the command has ended, `stop` kills it and the processes that it has started. */
 function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
-  // In its own process group, so that all its processes can be killed together.
+  // The command runs in its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {
     ...{ shell: true, detached: isGroup, windowsHide: true },
@@ -169,7 +170,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     if (!hasEnded && isGroup && child.pid !== undefined) killGroup(child.pid);
     else if (!hasEnded) child.kill("SIGKILL");
     hasEnded = true;
-    // A background process, or one that has left the group, may keep these open.
+    // A process in the background, or one that has left the group, may keep these streams open.
     child.stdout.destroy();
     child.stderr.destroy();
   };
@@ -197,7 +198,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
       const { exitCode: code, signalCode: signal } = child;
       end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
     };
-    // "close" would also wait for the standard error, which a background process may keep open.
+    // The "close" event would also wait for the standard error, which a background process may keep open.
     child.once("exit", settle);
     child.stdout.once("end", settle);
   });

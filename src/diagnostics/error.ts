@@ -2,11 +2,11 @@ import type { Problem } from "./problem";
 
 /** The last known state of an operation. */
 export interface OperationSummary {
-  /** Id of the operation. */
+  /** The id of the operation. */
   readonly id: string;
-  /** Status as the service writes it. */
+  /** The status as the service returned it. */
   readonly status: string;
-  /** From 0 to 1; undefined if the service doesn't report it. */
+  /** The progress from 0 to 1. Undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
 }
 
@@ -30,15 +30,15 @@ export class CloudInfraError extends Error {
   readonly summary: string;
   /** The problem document of the reply or of the failed operation. */
   readonly problem: Problem | undefined;
-  /** HTTP status of the last reply. */
+  /** The HTTP status of the last reply. */
   readonly status: number | undefined;
-  /** HTTP method of the request. */
+  /** The HTTP method of the request. */
   readonly method: string | undefined;
-  /** Path of the request, without origin and query. */
+  /** The path of the request, without origin and query. */
   readonly path: string | undefined;
   /** The trace id of the reply. The service's operators can use it to look up the request. */
   readonly traceId: string | undefined;
-  /** Number of attempts to send the request. */
+  /** The number of attempts to send the request. */
   readonly attempts: number | undefined;
   /** What to do next. */
   readonly hint: string | undefined;
@@ -48,11 +48,11 @@ export class CloudInfraError extends Error {
   readonly retryAfterMs: number | undefined;
   /** @internal Lines to show below the headline, such as a table. */
   readonly lines: readonly string[] | undefined;
-  /** @internal Whether the outcome of an attempt is unknown, so that the service may have carried out the request. */
+  /** @internal Whether the outcome of an attempt is unknown, so that the service may have processed the request. */
   readonly sent: boolean;
   /** @internal Whether the service stored this failure for the idempotency key (§4.7), so that only a new key can change the result. */
   readonly replayed: boolean;
-  /** @internal Id of the object that the failed request or operation left behind. */
+  /** @internal The id of the object that the failed request or operation left behind. */
   readonly resultId: string | undefined;
 
   /** @internal */
@@ -77,14 +77,14 @@ export class CloudInfraError extends Error {
   }
 }
 
-/** Optional details of an error. Without a hint, messages show the one that hints.ts has for the code. */
+/** Optional details of an error. If an error has no hint, messages use the hint for its code from hints.ts. */
 export type ErrorDetails = {
   [Name in Exclude<keyof CloudInfraError, "name" | "message" | "stack" | "code" | "summary">]?:
     | CloudInfraError[Name]
     | undefined;
 };
 
-/** Whether a value is an error of this package, or of another installed copy of it. */
+/** Reports whether a value is an error of this package, or of another installed copy of it. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
   const isNamed = error instanceof Error && error.name === "CloudInfraError";
   return isNamed && Object.hasOwn(MEANINGS, codeOf(error) ?? "");
@@ -95,15 +95,13 @@ export function withDetails(error: CloudInfraError, details: ErrorDetails): Clou
   return new CloudInfraError(error.code, error.summary, { ...detailsOf(error), cause: error, ...details });
 }
 
-/** Returns the details of an error, to create another error from them. */
+/** Returns the details of an error, so that another error can be created from them. */
 export function detailsOf(error: CloudInfraError): ErrorDetails {
   const { name: _name, code: _code, summary: _summary, ...details } = error;
   return details;
 }
 
-/**
- * The meaning of each error code. The order is that of `docs/errors.md`, which is generated from this table and from the one in hints.ts.
- */
+/** The meaning of each error code, in the order of `docs/errors.md`. That page is generated from this table and the one in hints.ts. */
 export const MEANINGS = {
   config_missing: "A required setting is missing.",
   config_invalid: "A setting is invalid, such as the endpoint, the token source, a number or a duration.",
@@ -127,7 +125,7 @@ export const MEANINGS = {
   operation_unknown: "The service accepted the request, but the operation no longer exists.",
   no_result: "The operation is done, but its result can't be found.",
   not_applied: "The service accepted a change but didn't apply it.",
-  provider_changed: "The resource has an unfinished creation that another provider started.",
+  provider_changed: "The resource has an unfinished creation that a different provider started.",
   endpoint_changed: "The object was created at a different endpoint from the current one.",
   key_expired: "An interrupted creation can't be resumed, because its idempotency key has expired.",
   import_differs:

@@ -5,19 +5,19 @@ import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
 import { redact, truncated } from "./redact";
 
-/** The context of an error, for its message. */
+/** The context in which an error is formatted. */
 export interface ErrorContext {
   /** The attempted action, such as `creating instance "web"`. */
   action: string;
   /** Converts a wire name to a property name, such as public_ip to publicIp. @default the wire name */
   propertyOf?: ((wireField: string) => string) | undefined;
-  /** Name of the explicit provider. @default the default provider */
+  /** The name of the explicit provider. @default the default provider */
   provider?: string | undefined;
   /** The failed call. @default unknown */
   call?: FailedCall | undefined;
-  /** Values to redact: tokens and secret inputs. @default none */
+  /** The values to redact, such as tokens and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
-  /** Properties whose paths are truncated after the name, because label keys may be secret. @default none */
+  /** The properties whose paths are truncated after the name, because label keys may be secret. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
 
@@ -26,9 +26,9 @@ const MAX_FAULTS = 20;
 const MAX_CAUSES = 3;
 
 /**
- * Formats an error: a headline with the action and the failure, the error's own lines, one line per property, the request with trace id and
- * error code, a hint, and the section of the docs about the code. Any error other than a {@link CloudInfraError} is a bug, and is formatted
- * with its stack.
+ * Formats an error. A message consists of a headline, the error's own lines, and one line per rejected property. It ends with the request,
+ * its trace id, the error code, a hint, and a reference to the docs. Any error other than a {@link CloudInfraError} is a bug, and is
+ * formatted with its stack.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
@@ -43,7 +43,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...reasons.map((reason) => `because: ${reason}`),
     requestLine(error),
   ].filter((line) => line !== undefined && line !== "");
-  // Redacts before and after control characters are removed: a secret may contain some, and the service may insert others.
+  // Redacts before and after control characters are removed, because a secret may contain some, and the service may insert others.
   // Truncates last, because a truncated secret would not be recognized.
   const clean = (text: string | undefined) =>
     truncated(redact(oneLine(redact(text ?? "", secrets)), secrets), MAX_LINE_CHARACTERS);
@@ -57,12 +57,12 @@ export function formatError(error: unknown, context: ErrorContext): string {
   ].join("\n");
 }
 
-/** Adds a final period to hints with several sentences. */
+/** Adds a final period to a hint that consists of several sentences. */
 function withPeriod(text: string): string {
   return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
-/** Describes the reply briefly: `validation_failed (422)`. */
+/** Describes the reply briefly, for example `validation_failed (422)`. */
 function label(error: Pick<CloudInfraError, "problem" | "status">): string {
   const { problem, status = problem?.status } = error;
   const name = problem?.code ?? problem?.title ?? (status === undefined ? undefined : STATUS_CODES[status]);
@@ -80,7 +80,7 @@ function resultOf(error: CloudInfraError): string {
   return `failed: ${error.summary}`;
 }
 
-/** Codes of errors whose summary says more than the status. */
+/** The codes of errors whose summary is more specific than the status. */
 const HAS_SUMMARY: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
   "operation_unknown",
@@ -134,7 +134,7 @@ function causes(error: CloudInfraError, shown: string): string[] {
 
 function requestLine(error: CloudInfraError): string {
   const { method, path, traceId, attempts = 1, operation, resultId } = error;
-  // Removes the operation's id first, because a short object id may be a part of it.
+  // Removes the operation's id first, because a short object id may be part of it.
   const summary = error.summary.replace(`operation ${operation?.id}`, "");
   const parts = [
     method && path ? `${method} ${path}` : undefined,
@@ -149,23 +149,23 @@ function requestLine(error: CloudInfraError): string {
   return parts.filter((part) => part !== undefined && part !== "").join(" · ");
 }
 
-/** Replaces line breaks and control characters, so that text of the service can't break the layout or control the terminal. */
+/** Replaces line breaks and control characters, so that text from the service can't break the layout or control the terminal. */
 export function oneLine(text: string): string {
-  // One character class for the whole run. Separate classes for the whitespace around it would need quadratic time for long runs.
+  // One character class matches the whole run. Separate classes for the surrounding whitespace would take quadratic time for long runs.
   return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
     /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
   );
 }
 
-/** Longest line. Pulumi indents each line by four spaces, and a terminal often has 80 columns. */
+/** The maximum length of a line. Pulumi indents each line by four spaces, and a terminal often has 80 columns. */
 const COLUMNS = 76;
 
-/** Text that stays on one line: a command in backticks, a number or code with its label, or a word. */
+/** Matches text that must stay on one line: a command in backticks, a number or code with its label, or a word. */
 const UNBROKEN = /(?:code|trace|operation|object) \S+|\d+ attempts|(?:`[^`]*`|[^ ])+/g;
 
 /**
- * Wraps the long lines of a message at spaces and indents their continuations. The first line stays whole, because Pulumi also shows it as
- * the status message of the resource. Rows of a table, commands in backticks and long words stay whole too.
+ * Wraps the long lines of a message at spaces and indents their continuations. The first line isn't wrapped, because Pulumi also shows it
+ * as the status message of the resource. Table rows, commands in backticks and long words aren't wrapped either.
  */
 export function wrapLongLines(message: string): string {
   const [first = "", ...others] = message.split("\n");

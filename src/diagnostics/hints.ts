@@ -4,7 +4,7 @@ const ENDPOINT = "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
 const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 
 /**
- * Matches settings in messages: a setting with its variable, or one or several settings alone. Doesn't match hosts, ids and quoted text.
+ * Matches settings in messages: a setting with its variable, or a list of one or more settings. Doesn't match hosts, ids and quoted text.
  */
 const SETTINGS =
   /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?:, | or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
@@ -20,13 +20,13 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
   });
 }
 
-/** The engine stores the settings with the stack at each `up`. */
+/** Appended to hints that name a setting, because the engine stores the settings with the stack at each `up`. */
 const STORED =
   "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`. Otherwise, they use the settings of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
-/** Returns how to extend the time limit of a creation or an update. `customTimeouts` takes precedence over the setting. */
+/** Returns a hint on how to extend the time limit of a creation or an update. `customTimeouts` takes precedence over the setting. */
 export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
   hasOwnTimeout
     ? "To wait longer, raise the timeout in the resource's `customTimeouts`"
@@ -42,10 +42,10 @@ export interface FailedCall {
 }
 
 /**
- * Returns what to do about an error: its own hint, or the hint of the first case that applies to its code.
+ * Returns the hint for an error: its own hint, or the hint of the first case that applies to its code.
  *
- * @param properties names of the properties that the service rejected
- * @param provider name of the explicit provider, if there is one
+ * @param properties the names of the properties that the service rejected
+ * @param provider the name of the explicit provider, if there is one
  */
 export function hintFor(
   error: CloudInfraError,
@@ -65,7 +65,7 @@ export function hintFor(
 
 /** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** Describes the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
+  /** The description of the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
@@ -84,19 +84,19 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
-/** A deletion takes its time limit from the state, which only an update of the resource changes. */
+/** The time limit of a deletion comes from the state, which changes only when the resource is updated. */
 const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
     hint:
-      "Run the command again: the service may have finished the deletion by then. " +
+      "Run the command again: the service may have finished the deletion in the meantime. " +
       "A longer `customTimeouts.delete` takes effect only after the next update of the resource",
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: `Run the command again: the service may have finished the deletion by then. ${LONGER}`,
+    hint: `Run the command again: the service may have finished the deletion in the meantime. ${LONGER}`,
   },
 ];
 
@@ -147,9 +147,9 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    // If a request doesn't find an object, the provider reads the object. If that fails, too, the error is a different one.
+    // If a request doesn't find an object, the provider reads the object. If that read also fails, the provider reports a different error.
     {
-      hint: "The service still shows the object. Make sure that the token is allowed to change it, and run `pulumi up` again",
+      hint: "The service still returns the object. Make sure that the token may change it, and run `pulumi up` again",
     },
   ],
   refused: [
@@ -194,7 +194,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a lost connection",
       applies: ({ sent }) => sent,
-      hint: "Run the command again. If this keeps happening, check the network and the proxies between this machine and the service",
+      hint: "Run the command again. If the error persists, check the network and the proxies between this machine and the service",
     },
     {
       when: "a failed connection",
@@ -216,7 +216,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     { hint: `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
   not_this_service: `Check ${ENDPOINT} and any proxies in front of the service`,
-  bad_reply: `Check ${ENDPOINT}. If it is right, report the reply to the service's operators`,
+  bad_reply: `Check ${ENDPOINT}. If it is correct, report the reply to the service's operators`,
   unsupported: [
     changeInPlace(() => "Add"),
     {

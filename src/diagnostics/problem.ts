@@ -3,31 +3,31 @@ import * as v from "valibot";
 
 /** One item in the `errors` of a problem document. */
 export interface ProblemError {
-  /** What is wrong. */
+  /** A description of the fault. */
   readonly detail?: string | undefined;
-  /** JSON pointer into the request body, such as `/ssh_keys/0`. */
+  /** A JSON pointer into the request body, such as `/ssh_keys/0`. */
   readonly pointer?: string | undefined;
-  /** Name or dotted path of a field, if there is no pointer. */
+  /** The name or dotted path of a field, if there is no pointer. */
   readonly field?: string | undefined;
   /** The service's code for this fault. */
   readonly code?: string | undefined;
 }
 
-/** A problem document (RFC 9457). Members with a wrong type count as missing. */
+/** A problem document (RFC 9457). Members with a wrong type are treated as missing. */
 export interface Problem {
-  /** URI of the problem type. */
+  /** The URI of the problem type. */
   readonly type?: string | undefined;
-  /** Short summary of the problem type. */
+  /** A short summary of the problem type. */
   readonly title?: string | undefined;
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly status?: number | undefined;
-  /** What is wrong in this case. */
+  /** A description of this occurrence of the problem. */
   readonly detail?: string | undefined;
-  /** URI of this occurrence of the problem. */
+  /** The URI of this occurrence of the problem. */
   readonly instance?: string | undefined;
   /** The service's code for this problem. */
   readonly code?: string | undefined;
-  /** Trace id. The service's operators can use it to look up the request. */
+  /** The trace id. The service's operators can use it to look up the request. */
   readonly traceId?: string | undefined;
   /** The listed faults, often one per property. May be empty. */
   readonly errors: readonly ProblemError[];
@@ -35,10 +35,10 @@ export interface Problem {
   readonly extensions: { readonly [member: string]: unknown };
 }
 
-/** A string. Some services write ids and other strings as numbers. */
+/** A string. Numbers are accepted because some services return ids and other strings as numbers. */
 export const textSchema = v.pipe(v.union([v.string(), v.pipe(v.number(), v.finite())]), v.transform(String));
 
-/** A number, or a string with one. */
+/** A number, or a string that contains a number. */
 export const numberSchema = v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]);
 
 /** Treats an invalid value as missing. */
@@ -74,9 +74,9 @@ const fault = v.object({
 });
 
 /**
- * Reads a problem document from a parsed body of any content type. It also accepts common variants: wrong types, `message` instead of
- * `detail`, a document inside `error` or `detail`, a string as `error`, and `errors` or `detail` as a list of objects, a list of strings, or
- * a map from field to strings.
+ * Reads a problem document from a parsed body of any content type. Also accepts common variants, such as wrong types, `message` instead of
+ * `detail`, a document inside `error` or `detail`, or a string as `error`. `errors` or `detail` may be a list of objects, a list of
+ * strings, or a map from fields to strings.
  *
  * @returns undefined if the body doesn't describe a problem
  */
@@ -93,7 +93,7 @@ export function parseProblem(body: unknown): Problem | undefined {
   return { ...own, detail: detail ?? message, traceId: trace_id, errors, extensions };
 }
 
-/** Reads a document inside `error` or `detail`. A string that is only the status text adds nothing to the status. */
+/** Parses a problem document inside `error` or `detail`. A string that only repeats the status text is ignored. */
 function wrappedProblem({ error, detail }: Readonly<Record<string, unknown>>): Problem | undefined {
   if (typeof error === "string" && error !== "" && !REASON_PHRASES.has(error))
     return { detail: error, errors: [], extensions: {} };
@@ -166,7 +166,7 @@ export function accessor(segment: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
 }
 
-/** Decodes percent-encoding. Text with invalid encoding stays as it is. */
+/** Decodes percent-encoding. Text with invalid encoding is returned unchanged. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

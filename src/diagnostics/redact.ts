@@ -2,7 +2,7 @@ import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
 
 const REPLACEMENT = "[secret]";
 
-/** Matches where a text was truncated, perhaps in the middle of an escape. */
+/** Matches the position at which a text was truncated, perhaps in the middle of an escape. */
 const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 
 /** Shorter secrets are not redacted, because that would also redact ordinary words. */
@@ -14,7 +14,7 @@ const MIN_LINE_LENGTH = 8;
 /** Shorter beginnings of a secret may be ordinary words, unless an ellipsis indicates that the text was truncated. */
 const MIN_PREFIX_LENGTH = 8;
 
-/** Matches type and key of an SSH public key, between its options and its comment. Quoted options may contain whitespace and `\"`. */
+/** Matches the type and key of an SSH public key, between its options and its comment. Quoted options may contain whitespace and `\"`. */
 export const SSH_KEY =
   /^\s*(?:(?:"(?:[^"\\]|\\"|\\(?!"))*"|[^\s"])+\s+)*?((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 
@@ -56,7 +56,7 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
   return Object.assign(copy, { name: error.name, ...("code" in error && { code: error.code }) });
 }
 
-/** Changes all strings in a JSON value, including keys. */
+/** Applies a function to all strings in a JSON value, including keys. */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
@@ -78,7 +78,7 @@ function partsOf(secret: string): string[] {
   ];
 }
 
-/** Finds the forms, in lower case, in a decoded text. Returns their spans in the original text. */
+/** Finds the forms, which must be in lower case, in a decoded text. Returns their spans in the original text. */
 function spansIn({ text, at }: Decoding, forms: readonly string[]): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
@@ -142,7 +142,7 @@ function beginningAtEnd(text: string, form: string): number {
   return start < 0 ? 0 : text.length - start;
 }
 
-/** Needs up to two code units. */
+/** Matches a letter or digit, which may take two code units. */
 const LETTER_OR_DIGIT = /^[\p{L}\p{N}]/u;
 
 /** Replaces the spans. Overlapping spans are replaced together. */
@@ -166,7 +166,7 @@ function lowerCase(text: string): string {
   });
 }
 
-/** Truncates a long text, which then ends with an ellipsis. */
+/** Truncates a long text and adds an ellipsis. */
 export function truncated(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
@@ -180,7 +180,7 @@ export function withoutMarkup(text: string): string {
     .trim();
 }
 
-/** A text after escapes in it were decoded. */
+/** A text in which escapes were decoded. */
 interface Decoding {
   readonly text: string;
   /** Converts an index in `text` to an index in the original. `text.length` gives the end of the original. */
@@ -208,7 +208,7 @@ const ACCENTS = tableOf(
   "uml\u0308 acute\u0301 grave\u0300 circ\u0302 tilde\u0303 ring\u030a cedil\u0327 caron\u030c",
 );
 
-/** Patterns for the first byte of a UTF-8 sequence of two, three and four bytes, and for its other bytes. */
+/** The patterns for the first byte of a UTF-8 sequence of two, three and four bytes, and for its continuation bytes. */
 const HEX = ["[cd][\\da-f]", "e[\\da-f]", "f[0-7]", "[89ab][\\da-f]"] as const;
 const OCTAL = ["3[0-3][0-7]", "3[45][0-7]", "36[0-7]", "2[0-7][0-7]"] as const;
 

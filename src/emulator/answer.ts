@@ -8,14 +8,14 @@ import type { Reply } from "./reply";
 import { authorization, type EmulatorRequest, maxBodyBytes } from "./request";
 import type { Handler, State } from "./state";
 
-/** What the service needs to answer requests. */
+/** The parts of the service that are needed to answer requests. */
 export interface Answering {
   readonly state: State;
   readonly firstReplies: FirstReplies;
   readonly token: string;
 }
 
-/** A fault's reply in place of the endpoint's reply. With `cached`, it is stored as the first reply for an Idempotency-Key. */
+/** A reply that a fault sends instead of the endpoint's reply. With `cached`, it is stored as the first reply for an Idempotency-Key. */
 export interface Instead {
   readonly reply: Reply;
   readonly cached: boolean;
@@ -36,7 +36,7 @@ const endpoints: Readonly<Record<string, { readonly all: Methods; readonly one: 
   operations: { all: {}, one: { GET: getOperation } },
 };
 
-/** Answers a request: checks its size, token and permissions, repeats a first reply, and otherwise calls the endpoint. */
+/** Answers a request. Checks its size, token and permissions, replays a first reply if there is one, and otherwise calls the endpoint. */
 export function answer(service: Answering, request: EmulatorRequest, instead?: Instead): Reply {
   const { state, token } = service;
   state.requests += 1;
@@ -58,7 +58,7 @@ export function internalError(state: State, { path }: EmulatorRequest, error: un
   return problemReply(state, { status: 500, code: "internal", detail }, path);
 }
 
-/** Repeats the first reply to a POST with the same Idempotency-Key (§4.7), or makes and stores it. */
+/** Replays the first reply to a POST with the same Idempotency-Key (§4.7), or creates and stores it. */
 function answerOnce(
   { state, firstReplies }: Answering,
   request: EmulatorRequest,

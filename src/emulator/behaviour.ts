@@ -13,55 +13,66 @@ export type Replies = "lists" | "reads" | "both";
 export interface Behaviour {
   // Operations
 
-  /** Duration of an operation in milliseconds, or a function of its kind. With 0, it is done at the first poll. @default 300 */
+  /**
+   * The duration of an operation in milliseconds, or a function of its kind. With 0, the operation is done at the first poll. @default 300
+   */
   operationMs: number | ((kind: OperationKind) => number);
   /** How `progress` grows: evenly, in quarters, not at all until the end (`stuck` at 0.4), or not reported. @default "linear" */
   progress: "linear" | "bursts" | "stuck" | "absent";
-  /** Value of the `Retry-After` header of polls of a running operation, in seconds. @default no header */
+  /** The value of the `Retry-After` header in polls of a running operation, in seconds. @default no header */
   retryAfter?: number | undefined;
-  /** Format of that `Retry-After` header: seconds, an HTTP date, or a date as C's `asctime` writes it. @default "seconds" */
+  /** The format of that `Retry-After` header: seconds, an HTTP date, or a date as C's `asctime` writes it. @default "seconds" */
   retryAfterForm: "seconds" | "http-date" | "asctime";
   /** Whether a finished operation reports when it ended (`finished_at`). @default true */
   finishedAt: boolean;
-  /** Time after which a finished operation is purged, in milliseconds. With 0, no poll sees its end. @default never */
+  /** The time after which a finished operation is purged, in milliseconds. With 0, no poll returns its end. @default never */
   operationKeptMs?: number | undefined;
-  /** Number of polls that see the end of an operation before it is purged. With 0, no poll sees it. @default no limit */
+  /** The number of polls that return the end of an operation before it is purged. With 0, no poll returns it. @default no limit */
   operationKeptPolls?: number | undefined;
-  /** Status of polls of a purged operation. @default 404 */
+  /** The status of replies to polls of a purged operation. @default 404 */
   purgedStatus: 404 | 410;
-  /** `status` of a failed operation. @default "failed" */
+  /** The `status` of a failed operation. @default "failed" */
   failedStatus: string;
   /** Whether a failed operation contains its problem document (`error`). @default true */
   failedHasError: boolean;
-  /** Makes every nth operation fail: with 3, the third, the sixth, and so on. @default none fails */
+  /** Makes every nth operation fail. For example, 3 makes the third and the sixth operation fail. @default none fails */
   failEvery?: number | undefined;
-  /** Whether a failed creation leaves nothing behind, or the object with the status `error`. @default "nothing" */
+  /** What a failed creation leaves behind: nothing, or the object with the status `error`. @default "nothing" */
   failedCreation: "nothing" | "object";
 
   // Links
 
-  /** `result_url` of an operation: a URL, a path, a URL even while the operation is running (`early`), or missing. @default "absolute" */
+  /**
+   * The `result_url` of an operation: a URL, a path, a URL even while the operation is running (`early`), or missing. @default "absolute"
+   */
   resultLink: "absolute" | "relative" | "early" | "missing";
-  /** `Location` header of a 202: a URL, a path, or missing. @default "absolute" */
+  /** The `Location` header of a 202: a URL, a path, or missing. @default "absolute" */
   location: "absolute" | "relative" | "missing";
-  /** Origin of all links (`Location`, `result_url` and `url`), for example that of an internal host. @default the emulator's origin */
+  /**
+   * The origin of all links (`Location`, `result_url` and `url`), for example the origin of an internal host. @default the emulator's
+   * origin
+   */
   linkOrigin?: string | undefined;
-  /** Origin of `Location` only. @default `linkOrigin` */
+  /** The origin of `Location` only. @default `linkOrigin` */
   locationOrigin?: string | undefined;
-  /** Origin of `result_url` only. @default `linkOrigin` */
+  /** The origin of `result_url` only. @default `linkOrigin` */
   resultOrigin?: string | undefined;
 
   // Replies to changes
 
-  /** Status of the reply to the creation of a project. 202 starts an operation. @default 201 */
+  /** The status of the reply to the creation of a project. 202 starts an operation. @default 201 */
   projectPost: 200 | 201 | 202;
-  /** Fields that the creation of an instance ignores, such as `labels`. @default none */
+  /** The fields that the creation of an instance ignores, such as `labels`. @default none */
   postIgnores: readonly string[];
-  /** Reply to an update: the instance (200), nothing (204), or an operation that applies the change when it ends (202). @default 200 */
+  /**
+   * The reply to an update: the instance (200), no content (204), or an operation that applies the change when it ends (202). @default 200
+   */
   putReply: 200 | 204 | 202;
-  /** Reply to a deletion: nothing (204), an operation (202), the deleted object (200), or "method not allowed" (405). @default 204 */
+  /**
+   * The reply to a deletion: no content (204), an operation (202), the deleted object (200), or "method not allowed" (405). @default 204
+   */
   deleteObject: 204 | 202 | 200 | 405;
-  /** Fields of the object in the reply to a change: all, or only `id`, `status` and the revision (`slim`). @default "full" */
+  /** The fields of the object in the reply to a change: all, or only `id`, `status` and the revision (`slim`). @default "full" */
   writeReply: "full" | "slim";
   /**
    * What a 202 contains: the operation and `Location`, only `Location`, or neither (`bare`). The creation of an object always has `Location`.
@@ -72,59 +83,61 @@ export interface Behaviour {
   busyInstance: "accepted" | "refused";
   /** Whether the names of projects, and of instances within a project, must be unique. Duplicates are rejected with 409. @default false */
   uniqueNames: boolean;
-  /** `detail` of every problem document with status 409. @default the reason */
+  /** The `detail` of every problem document with status 409. @default the reason */
   conflictDetail?: string | undefined;
 
   // Objects
 
   /**
-   * Style of ids. `prefixed` ids are `prj-…`, `ins-…` and `op-…`. A `counter` counts each kind, so a project and an instance may have the same
-   * id, and `number` is a counter as a JSON number. A `slug` is derived from the name (operations keep `op-…`).
-   * @default "prefixed"
+   * The style of ids. `prefixed` ids are `prj-…`, `ins-…` and `op-…`. A `counter` counts each kind separately, so a project and an instance
+   * may have the same id. A `number` is a counter as a JSON number. A `slug` is derived from the name (operations keep `op-…`). @default
+   * "prefixed"
    */
   ids: "prefixed" | "counter" | "number" | "slug" | "uuid";
-  /** Whether a new object can get the counter or slug of a deleted one. @default false */
+  /** Whether a new object may get the counter or slug of a deleted one. @default false */
   idReuse: boolean;
   /** Whether an instance gets a new id when it is renamed, if ids are slugs. @default false */
   idsFollowNames: boolean;
-  /** Reply to a GET of a single project or instance: the object, "not found" (404), or "method not allowed" (405). @default 200 */
+  /** The reply to a GET of a single project or instance: the object, "not found" (404), or "method not allowed" (405). @default 200 */
   getObject: 200 | 404 | 405;
   /**
    * Where replies contain the revision of an instance: in the `ETag` header, in a field, in both, in a weak `ETag`, or nowhere. If it is
-   * only in the header and `getObject` isn't 200, a field contains it, too, because clients couldn't read it otherwise.
-   * @default "both"
+   * only in the header and `getObject` isn't 200, a field also contains it, because clients couldn't read it otherwise. @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
-  /** When the revision changes: with every change, or only if visible values change, like a hash of them (`shown`). @default "changes" */
+  /**
+   * When the revision changes: with every change, or only if visible values change, as with a hash of these values (`shown`). @default
+   * "changes"
+   */
   revisionOf: "changes" | "shown";
-  /** Name of the field that contains the revision. @default "revision" */
+  /** The name of the field that contains the revision. @default "revision" */
   revisionField: string;
-  /** Name of the field that contains the assigned address. With `public_ip`, the address replaces "auto". @default "ip_address" */
+  /** The name of the field that contains the assigned address. With `public_ip`, the address replaces "auto". @default "ip_address" */
   ipField: "ip_address" | "public_address" | "public_ip";
-  /** Value of `public_ip` in replies: as requested, or always null. @default "mode" */
+  /** The value of `public_ip` in replies: as requested, or always null. @default "mode" */
   publicIpShows: "mode" | "null";
-  /** `status` of an instance once it has been created. @default "running" */
+  /** The `status` of an instance once it has been created. @default "running" */
   statusAfterCreate: string;
-  /** When a new instance becomes visible: when its creation starts, or when it is done. @default "at-once" */
+  /** When a new instance becomes visible: at the start or at the end of its creation. @default "at-once" */
   instanceVisible: "at-once" | "when-done";
-  /** `status` with which a deleted instance remains visible, such as "deleted". @default it disappears */
+  /** The `status` with which a deleted instance remains visible, such as "deleted". @default it disappears */
   softDelete?: string | undefined;
-  /** Time for which a deleted instance remains visible with `softDelete`, in milliseconds. @default forever */
+  /** How long a deleted instance remains visible with `softDelete`, in milliseconds. @default forever */
   softDeleteMs?: number | undefined;
   /** Replies in which a deleted instance remains visible with `softDelete`. @default "both" */
   softDeleteIn: Replies;
-  /** Fields of instances that requests can set but that replies don't contain. @default none */
+  /** The fields of instances that requests can set but that replies omit. @default none */
   unshown: readonly string[];
-  /** Fields to add to every instance in replies. @default none */
+  /** The fields to add to every instance in replies. @default none */
   extraFields: Readonly<Record<string, unknown>>;
-  /** Ways in which replies normalize values. Requests may use either form. @default none */
+  /** The ways in which replies normalize values. Requests may use either form. @default none */
   normalize: readonly Normalization[];
   /** Rewrites an instance in replies. `place` is `item` in lists and `object` in reads. @default no change */
   spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
 
   // JSON
 
-  /** Whether replies omit fields without a value, or contain null, also for empty lists and maps. @default "omitted" */
+  /** What replies contain for fields without a value: nothing, or null. The same applies to empty lists and maps. @default "omitted" */
   absentValues: "omitted" | "null";
   /** Whether `progress` and the `status` of problem documents are strings. @default false */
   numbersAsText: boolean;
@@ -135,55 +148,55 @@ export interface Behaviour {
 
   /** Whether lists of instances accept a `limit` above 100, or reject it with 422. @default "accepted" */
   instanceLimit: "accepted" | "refused";
-  /** Maximum number of items on a page, even if `limit` is higher. @default no maximum */
+  /** The maximum number of items on a page, even if `limit` is higher. @default no maximum */
   pageSize?: number | undefined;
-  /** Fields that items of lists don't have. @default none */
+  /** The fields that list items omit. @default none */
   itemsWithout: readonly string[];
-  /** Value of `items` on an empty page: an empty list, null, or absent. @default "list" */
+  /** The value of `items` on an empty page: an empty list, null, or absent. @default "list" */
   emptyItems: "list" | "null" | "absent";
-  /** Value of `next_cursor` on the last page: null, absent, or an empty string. @default "null" */
+  /** The value of `next_cursor` on the last page: null, absent, or an empty string. @default "null" */
   lastCursor: "null" | "absent" | "empty";
 
   // Lag
 
-  /** Time by which replies lag behind changes, in milliseconds. @default 0 */
+  /** How long replies lag behind changes, in milliseconds. @default 0 */
   lagMs: number;
-  /** Number of further requests until replies show a change. @default 0 */
+  /** The number of further requests after which replies contain a change. @default 0 */
   lagRequests: number;
   /** Replies that lag. @default "lists" */
   lagIn: Replies;
-  /** Data that lags: everything, the fields of objects, or which objects exist. @default "all" */
+  /** The data that lags: everything, the fields of objects, or the existence of objects. @default "all" */
   lagPart: "all" | "fields" | "objects";
 
   // Idempotency keys
 
-  /** First replies that are repeated for the same key: all, or only successes. @default "all" */
+  /** The first replies that are replayed for the same key: all, or only successes. @default "all" */
   cachedReplies: "all" | "successes";
-  /** Time for which first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
+  /** How long first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
   keyRetentionMs: number;
-  /** Status of the reply if a key is used for a different request. @default 422 */
+  /** The status of the reply to a key that was used for a different request. @default 422 */
   keyReuseStatus: 422 | 409 | 400;
-  /** Problem code if a key is used for a different request. @default "idempotency_key_reused" */
+  /** The problem code in the reply to a key that was used for a different request. @default "idempotency_key_reused" */
   keyReuseCode: string;
 
   // Problem documents
 
-  /** `trace_id` of problem documents: always different, always `tr-0`, all zeros, empty, or missing. @default "fresh" */
+  /** The `trace_id` of problem documents: always different, always `tr-0`, all zeros, empty, or missing. @default "fresh" */
   traceIds: "fresh" | "constant" | "zeros" | "empty" | "missing";
-  /** `detail` of problem documents: a string, a list of strings, missing, or a string with 80,000 spaces. @default "text" */
+  /** The `detail` of problem documents: a string, a list of strings, missing, or a string with 80,000 spaces. @default "text" */
   problemDetail: "text" | "list" | "missing" | "long";
 
   // Permissions of the token
 
-  /** Names or ids of projects that the token can't access, with everything in them. `*` hides all projects. @default none */
+  /** The names or ids of projects that the token can't access, including everything in them. `*` hides all projects. @default none */
   hiddenProjects: readonly string[];
   /** Whether the token can only read. @default false */
   readOnlyToken: boolean;
-  /** Status of the reply if the token lacks a permission. Lists omit hidden objects instead. @default 403 */
+  /** The status of the reply if the token lacks a permission. Lists omit hidden objects instead. @default 403 */
   forbiddenStatus: 403 | 404 | 401;
 }
 
-/** The default of each switch. A switch that is missing here has no value by default. */
+/** The default of each switch. A switch that is missing here has no default. */
 export const defaultBehaviour: Readonly<Behaviour> = {
   operationMs: 300,
   progress: "linear",

@@ -12,7 +12,7 @@ const text = (field: string, longest = 255) =>
     v.maxLength(longest, `${field} must not be longer than ${longest}`),
   );
 
-/** §2.2 defines no catalogue, so every value exists except those that begin with `unknown-` or `nope`. */
+/** §2.2 doesn't define a catalogue, so every value exists except those that begin with `unknown-` or `nope`. */
 const catalogued = (field: string) =>
   v.pipe(
     text(field),
@@ -45,16 +45,16 @@ const updateEntries = {
 
 const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;
 
-/** Maximum number of reported errors, because a body could have a million. */
+/** The maximum number of reported errors, because a body could contain a million. */
 const mostErrors = 50;
 
-/** Schema of the body of POST /v1/projects (§2.1). */
+/** The schema of the body of POST /v1/projects (§2.1). */
 export const projectBody = v.object(projectEntries, wrongShape);
 
-/** Schema of the body of PUT /v1/instances/{id}. Fields that can't be changed in place are optional. */
+/** The schema of the body of PUT /v1/instances/{id}. Fields that can't be changed in place are optional. */
 export const instanceUpdateBody = v.object(updateEntries, wrongShape);
 
-/** Schema of the body of POST /v1/instances (§2.2). */
+/** The schema of the body of POST /v1/instances (§2.2). */
 export const instanceBody = v.object(
   { ...updateEntries, project: text("project"), image: catalogued("image") },
   wrongShape,
@@ -62,7 +62,7 @@ export const instanceBody = v.object(
 
 type BodySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> };
 
-/** Parses a body. Rejects its form with 415 or 400, and its content with 422. */
+/** Parses a body. Rejects an invalid format with 415 or 400, and invalid content with 422. */
 export function parseBody<T>(
   request: EmulatorRequest,
   schema: BodySchema<T>,
@@ -95,7 +95,7 @@ export function parseBody<T>(
   return readOnlyError ? { ...rejection, code: "read_only_field", detail: readOnlyError.detail } : rejection;
 }
 
-/** Converts values that replies contain in another form, so that requests may contain that form, too. */
+/** Converts values from the form that replies contain, so that requests may also contain that form. */
 function fromWire(json: object, { ids, absentValues, normalize }: Behaviour): object {
   const body: Record<string, unknown> = { ...json };
   if (absentValues === "null") {

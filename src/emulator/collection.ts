@@ -1,8 +1,8 @@
-/** The moment whose data a read shows: a time and the number of a request. Changes after either of them are not visible. */
+/** The moment whose data a read returns: a time and the number of a request. Changes after either of them are not visible. */
 export interface Moment {
   readonly at: number;
   readonly request: number;
-  /** The part of the data that is shown as of that moment. The rest is current. */
+  /** The part of the data that is returned as of that moment. The rest is current. */
   readonly part: "all" | "fields" | "objects";
   /** Whether deleted objects are visible. */
   readonly deleted: boolean;
@@ -11,9 +11,9 @@ export interface Moment {
 /** The clock of a collection. */
 export interface Chronicle {
   readonly now: () => number;
-  /** Number of the current request. */
+  /** The number of the current request. */
   readonly requests: number;
-  /** Returns the moment before which no read needs data. */
+  /** Returns the earliest moment whose data a read may still return. */
   oldest(): { readonly at: number; readonly request: number };
 }
 
@@ -22,7 +22,7 @@ interface Stored {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** An object between two changes. Without `item`, it doesn't exist. */
+/** The state of an object between two changes. Without `item`, the object doesn't exist. */
 interface Version<T> {
   readonly at: number;
   readonly request: number;
@@ -42,14 +42,14 @@ export interface Entry<T> {
   readonly item: T;
 }
 
-/** Objects by id, with the past versions that lagging reads show. Lists are in the order of creation. */
+/** Objects by id, with the past versions that lagging reads return. Lists are in the order of creation. */
 export class Collection<T extends Stored> {
   private readonly held = new Map<string, T>();
-  /** In the order of their positions. */
+  /** The lines in the order of their positions. */
   private readonly lines: Line<T>[] = [];
-  /** An id has several lines if it was assigned again. */
+  /** The lines by id. An id has several lines if it was assigned again. */
   private readonly linesById = new Map<string, Line<T>[]>();
-  /** Lines of deleted objects, for lagging reads. */
+  /** The lines of deleted objects, for lagging reads. */
   private readonly past = new Set<Line<T>>();
   private last = 0;
 
@@ -68,13 +68,16 @@ export class Collection<T extends Stored> {
     this.record(line, at, copyOf(item));
   }
 
-  /** Records a version. Call it after each change of an object. */
+  /** Records a version. Must be called after each change of an object. */
   changed(item: T, at = this.chronicle.now()): void {
     const line = this.linesOf(item.id).at(-1);
     if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
   }
 
-  /** Removes an object. `left` is visible for the given milliseconds instead. Returns `false` if no object has the id. */
+  /**
+   * Removes an object. If `left` is given, that item is visible for the given number of milliseconds instead. Returns `false` if no object
+   * has the id.
+   */
   remove(id: string, at = this.chronicle.now(), left?: { readonly item: T; readonly ms: number }): boolean {
     const line = this.linesOf(id).at(-1);
     if (line === undefined || !this.held.delete(id)) return false;
@@ -85,18 +88,18 @@ export class Collection<T extends Stored> {
     return true;
   }
 
-  /** Reports whether this object still exists. Another one may have its id by now. */
+  /** Reports whether this object still exists. A different object may have its id by now. */
   holds(item: T): boolean {
     return this.held.get(item.id) === item;
   }
 
-  /** Returns the object with an id as a read shows it. */
+  /** Returns the object with an id as it is visible to a read. */
   shown(id: string, moment: Moment): T | undefined {
     const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
     return shown.findLast((item) => item !== undefined);
   }
 
-  /** Returns all objects after a position as a list shows them. The first position is 1. */
+  /** Returns all objects after a position as they are visible in a list. The first position is 1. */
   *after(position: number, moment: Moment): Generator<Entry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];
@@ -122,7 +125,7 @@ export class Collection<T extends Stored> {
     const index = line.versions.findLastIndex((one) => one.at <= at && one.request <= request);
     const version = line.versions[index];
     if (version === undefined || (version.deleted && !deleted)) return undefined;
-    // Return the object instead of its copy, because tests may change it directly.
+    // Returns the object itself and not its copy, because tests may change it directly.
     const isLatest = index === line.versions.length - 1 && this.holds(line.item);
     return isLatest ? line.item : version.item;
   }
@@ -135,7 +138,7 @@ export class Collection<T extends Stored> {
     if (first > 0) line.versions = line.versions.slice(first);
   }
 
-  /** Drops the lines of deleted objects that no read shows. */
+  /** Drops the lines of deleted objects that no read returns. */
   private forget(): void {
     const oldest = this.chronicle.oldest();
     for (const line of this.past) {

@@ -195,17 +195,17 @@ function unknown(id: string): Error {
   return new Error(`the emulator has no object "${id}"`);
 }
 
-/** A kind of object. Name it where objects of several kinds may have the same id. */
+/** A kind of object. Specify the kind if objects of different kinds may have the same id. */
 export type ObjectKind = "project" | "instance" | "operation";
 
 /**
- * A running emulator. Its methods change objects as other users would, and make requests and operations fail. Field names are those of the
- * specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
+ * A running emulator. Its methods change objects as if other users did it, and make requests and operations fail. Field names are those of
+ * the specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
  */
 export interface Emulator {
-  /** Origin of the service, such as `http://127.0.0.1:8787`. */
+  /** The origin of the service, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** Value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
+  /** The value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
   readonly endpoint: string;
   /** The bearer token that is currently valid, for the setting `cloudinfra:token`. */
   readonly token: string;
@@ -221,7 +221,7 @@ export interface Emulator {
   readonly operations: ReadonlyMap<string, StoredOperation>;
   /** Empties {@link Emulator.requests}. */
   clearRequests(): void;
-  /** Replaces the token. Requests with the old one are rejected with 401. @throws TypeError if the token is empty */
+  /** Replaces the token. Requests with the old token are rejected with 401. @throws TypeError if the token is empty */
   changeToken(token: string): void;
   /** Changes fields of a project or instance, or the `status` of an instance. An instance gets a new revision. */
   edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
@@ -237,13 +237,13 @@ export interface Emulator {
   fail(rule: FaultRule): FaultHandle;
   /** Makes the next operation fail. @param failure which operation fails, and how @default any, at half its progress */
   failNextOperation(failure?: PlannedFailure): void;
-  /** Rejects every request body in which a field has a value. @param problem changes to the rejection @default status 422 */
+  /** Rejects every request body in which a field has the given value. @param problem changes to the rejection @default status 422 */
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
   /** Rejects every update that changes a field. @param problem changes to the rejection @default status 422 */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
   /** Accepts updates of a field but leaves it unchanged. */
   ignoreUpdatesOf(field: string): void;
-  /** Ends all running operations: each is done, or fails if that was planned. */
+  /** Ends all running operations. Each operation is done, or fails if a failure was planned. */
   finishOperations(): void;
   /** Closes the port and all connections until {@link Emulator.resume}, so that connections are refused. */
   pause(): Promise<void>;

@@ -29,11 +29,11 @@ export const faultKinds = [
  *
  * These prevent or delay the request's effect:
  * - `reset` closes the connection, and `hang` never replies.
- * - `status` replies with a problem document, and `html` with a proxy's page.
+ * - `status` replies with a problem document, and `html` replies with a proxy's page.
  * - `slow` waits before it handles the request.
  *
  * All others handle the request, but its reply doesn't arrive intact:
- * - `lost-reply` closes the connection, and `gateway` replies as a gateway that lost the reply.
+ * - `lost-reply` closes the connection, and `gateway` replies like a gateway that lost the reply.
  * - `truncate` cuts off the body, and `empty` omits it.
  * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it although the client doesn't accept that.
  * - `illegal-header`, `control-character`, `bare-lf`, `bad-chunk`, `truncated-head` and `garbage` violate HTTP.
@@ -44,9 +44,9 @@ export type FaultKind = (typeof faultKinds)[number];
 export interface FaultRule {
   /** The kind of fault. */
   readonly kind: FaultKind;
-  /** Method of the affected requests, in any case. @default any method */
+  /** The method of the affected requests, in any case. @default any method */
   readonly method?: string;
-  /** Path of the affected requests. A string with a trailing `/` matches all paths below it. @default any path */
+  /** The path of the affected requests. A string with a trailing `/` matches all paths below it. @default any path */
   readonly path?: string | RegExp;
   /**
    * Decides whether the fault affects a request whose method and path match. It is called once for each such request, so its result may be
@@ -54,29 +54,29 @@ export interface FaultRule {
    * @default always
    */
   readonly when?: (request: ReceivedRequest) => boolean;
-  /** Number of requests to affect. Use `Infinity` for all. @default 1 */
+  /** The number of requests to affect. Use `Infinity` for all. @default 1 */
   readonly times?: number;
-  /** Number of matching requests to skip first. @default 0 */
+  /** The number of matching requests to skip first. @default 0 */
   readonly after?: number;
-  /** Status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, otherwise the status of the intact reply */
+  /** The status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, otherwise the status of the intact reply */
   readonly status?: number;
-  /** Body of a `gateway` reply: a page, a problem document, or nothing. @default "html" */
+  /** The body of a `gateway` reply: a page, a problem document, or empty. @default "html" */
   readonly body?: "html" | "problem" | "empty";
-  /** `Retry-After` header of `status`, `html` and `gateway`: seconds, or a date as a string. @default no header */
+  /** The `Retry-After` header of `status`, `html` and `gateway`: seconds, or a date as a string. @default no header */
   readonly retryAfter?: number | string;
-  /** `Location` header of `status` and `gateway`, for a redirect. @default no header */
+  /** The `Location` header of `status` and `gateway`, for a redirect. @default no header */
   readonly location?: string;
-  /** Members of the problem document of `status` and `gateway` to change. @default none */
+  /** The members of the problem document of `status` and `gateway` to change. @default none */
   readonly problem?: object;
-  /** Delay of `slow` in milliseconds. @default 1000 */
+  /** The delay of `slow` in milliseconds. @default 1000 */
   readonly delayMs?: number;
-  /** Whether the reply of `status` or `html` is stored as the first reply of the idempotency key, and repeated. @default false */
+  /** Whether the reply of `status` or `html` is stored as the first reply for the idempotency key, and replayed. @default false */
   readonly cached?: boolean;
 }
 
 /** A fault that is active. */
 export interface FaultHandle {
-  /** Number of requests that it has affected. */
+  /** The number of requests that the fault has affected. */
   readonly used: number;
   /** Ends the fault. */
   off(): void;
@@ -127,7 +127,7 @@ function isBelow(path: FaultRule["path"], requested: string): boolean {
   return path.endsWith("/") ? requested.startsWith(path) : requested === path;
 }
 
-/** Returns the reply of a fault that keeps the request from being handled. */
+/** Returns the reply of a fault that prevents the request from being handled. */
 export function replyInstead(rule: FaultRule, state: State, path: string): Reply | undefined {
   if (rule.kind === "html") return page(rule, rule.status ?? 502);
   return rule.kind === "status" ? problemWith(rule, state, path, rule.status ?? 503) : undefined;

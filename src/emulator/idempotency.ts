@@ -16,8 +16,8 @@ export class FirstReplies {
   private readonly byKey = new Map<string, FirstReply>();
 
   /**
-   * Returns the first reply to a request, or `undefined` if this is the first request with the key. Rejects a malformed key with 400, and a
-   * key of another request with the status that the behaviour sets. §7 leaves both open.
+   * Returns the first reply to a request, or `undefined` if this is the first request with the key. Rejects a malformed key with 400.
+   * Rejects a key that was used for a different request with the status that the behaviour sets. §7 leaves both open.
    */
   find(
     request: EmulatorRequest,

@@ -31,7 +31,7 @@ export class Ids {
   }
 }
 
-/** Generates ids without end. A counter continues after `from`. */
+/** Generates an endless series of ids. A counter continues after `from`. */
 function* candidates(
   style: Behaviour["ids"],
   kind: Kind,

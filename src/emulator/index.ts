@@ -17,23 +17,23 @@ export type { PlannedFailure } from "./rules";
 export type { LoggedRequest } from "./server";
 export type { StoredInstance, StoredProject } from "./state";
 
-/** Options of {@link startEmulator}. */
+/** The options of {@link startEmulator}. */
 export interface EmulatorOptions {
-  /** Port to listen on. @default a free one */
+  /** The port to listen on. @default a free one */
   readonly port?: number;
-  /** Address to listen on. If other machines can reach it, you must set a `token`. @default "127.0.0.1" */
+  /** The address to listen on. If other machines can reach it, you must set a `token`. @default "127.0.0.1" */
   readonly host?: string;
-  /** Bearer token that requests must have. @default "emulator-token" */
+  /** The bearer token that requests must contain. @default "emulator-token" */
   readonly token?: string;
-  /** Switches to change. @default {@link defaultBehaviour} */
+  /** The switches to change. @default {@link defaultBehaviour} */
   readonly behaviour?: Partial<Behaviour>;
-  /** Path of a profile of a service, which `npx pulumi-cloudinfra probe --out` writes. `behaviour` takes precedence. @default none */
+  /** The path to a service profile written by `npx pulumi-cloudinfra probe --out`. `behaviour` takes precedence. @default none */
   readonly like?: string;
-  /** Faults that are active from the start. @default none */
+  /** The faults that are active from the start. @default none */
   readonly faults?: readonly FaultRule[];
-  /** Clock of the emulator, which returns milliseconds since 1970. @default Date.now */
+  /** The clock of the emulator, which returns milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** Maximum number of requests in the log. If it is exceeded, the older half is dropped. @default 100,000 */
+  /** The maximum number of requests in the log. When it is exceeded, the older half is dropped. @default 100,000 */
   readonly requestsKept?: number;
   /** Called for each request when its reply is sent, or when a fault has prevented the reply. @default not called */
   readonly onRequest?: (request: LoggedRequest) => void;

@@ -57,7 +57,7 @@ export const listInstances: Handler = (state, request) => {
   return json(200, page(entries, query, behaviour, matches, view));
 };
 
-/** GET /v1/instances/{id}. §4.8 leaves open whether it exists. */
+/** GET /v1/instances/{id}. §4.8 leaves open whether this endpoint exists. */
 export const getInstance: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("PUT, DELETE");
@@ -65,7 +65,7 @@ export const getInstance: Handler = (state, _request, id) => {
   return instance === undefined ? notFound(`instance '${id}'`) : instanceReply(state, instance);
 };
 
-/** DELETE /v1/instances/{id}. §4.8 leaves open whether it exists. If-Match is optional. */
+/** DELETE /v1/instances/{id}. §4.8 leaves open whether this endpoint exists. If-Match is optional. */
 export const deleteInstance: Handler = (state, request, id) => {
   const { deleteObject, softDelete } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET, PUT");
@@ -165,7 +165,7 @@ export function assignAddress(state: State, instance: StoredInstance): void {
   else instance.address = typeof mode === "string" && isIPv4(mode) ? mode : undefined;
 }
 
-/** Rejects an update or deletion with 409 if an operation that excludes it is running on the instance. */
+/** Rejects an update or deletion with 409 if a conflicting operation is running on the instance. */
 export function checkBusy(state: State, { id, status }: StoredInstance): Refusal | undefined {
   const kinds = runningOn(state, id).map(({ kind }) => kind);
   const detail = (doing: string): string => `instance '${id}' is being ${doing}`;
@@ -180,7 +180,7 @@ function runningOn(state: State, id: string): StoredOperation[] {
   return state.operations.running().filter(({ target }) => target.kind === "instance" && target.id === id);
 }
 
-/** Rejects a project that doesn't exist or is being deleted, and a name that is taken. */
+/** Rejects a project that doesn't exist or is being deleted, and a name that is already taken. */
 function checkPlace(state: State, project: string, name: string): Refusal | undefined {
   if (!state.projects.byId.has(project)) {
     const refusal = notFound(`project '${project}'`, "project_not_found");
@@ -190,7 +190,7 @@ function checkPlace(state: State, project: string, name: string): Refusal | unde
   return checkName(state, project, name);
 }
 
-/** With `uniqueNames`, rejects a name that another instance of the project has, or that a running operation sets. */
+/** Rejects a name that another instance of the project has, or that a running operation sets. This applies only with `uniqueNames`. */
 export function checkName(
   state: State,
   project: unknown,

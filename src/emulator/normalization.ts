@@ -26,7 +26,7 @@ export type Normalization = (typeof normalizations)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The normalized fields of each way. Normalizing them again changes nothing, so a request may use either form. */
+/** The normalized fields for each way of normalization. Normalizing them again changes nothing, so a request may use either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   ids: ({ image, flavor, network }) => ({
     image: idOf("img", image),
@@ -82,7 +82,7 @@ function onLabels(labels: unknown, rewrite: (entry: [string, unknown]) => [strin
   return Object.fromEntries(Object.entries(labels).map(rewrite));
 }
 
-/** Removes comments from SSH keys, and sorts them. */
+/** Returns SSH keys without comments, in sorted order. */
 function bareKeys(keys: readonly unknown[]): unknown[] {
   return keys.map((key) => String(key).split(/\s+/).slice(0, 2).join(" ")).sort();
 }

@@ -4,45 +4,45 @@ import type { PlannedFailure } from "./rules";
 
 /** The object that an operation creates, updates or deletes. */
 export interface OperationTarget {
-  /** Kind of object. */
+  /** The kind of object. */
   readonly kind: "project" | "instance";
-  /** Id of the object. */
+  /** The id of the object. */
   readonly id: string;
-  /** Id of the project that contains the instance, or of the project itself. */
+  /** The id of the project that contains the instance, or of the project itself. */
   readonly project: string;
-  /** Name of the object once the operation is done. */
+  /** The name of the object once the operation is done. */
   readonly name: unknown;
 }
 
 /** An operation as the emulator stores it. It has no timer: the first access after `endsAt` ends it. */
 export interface StoredOperation {
-  /** Id of the operation, always as a string. */
+  /** The id of the operation, always as a string. */
   readonly id: string;
-  /** Kind of change. */
+  /** The kind of change. */
   readonly kind: OperationKind;
-  /** The object that it creates, updates or deletes. */
+  /** The object that the operation creates, updates or deletes. */
   readonly target: OperationTarget;
-  /** Start by the emulator's clock, in milliseconds since 1970. */
+  /** The start time by the emulator's clock, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** Duration in milliseconds if it doesn't fail. */
+  /** The planned duration in milliseconds. An operation that fails ends earlier. */
   readonly durationMs: number;
-  /** End by the emulator's clock, in milliseconds since 1970. It is earlier if the operation fails or is ended early. */
+  /** The end time by the emulator's clock, in milliseconds since 1970. It changes if the operation is ended early. */
   endsAt: number;
   /** `open` until the operation ends. */
   outcome: "open" | "done" | "failed";
-  /** Path of the object. Undefined for a deletion. */
+  /** The path of the object. Undefined for a deletion. */
   resultPath: string | undefined;
   /** The planned failure, if there is one. */
   readonly failure: PlannedFailure | undefined;
-  /** Problem document of the failure, if there is one. */
+  /** The problem document of the failure, if there is one. */
   error: Problem | undefined;
-  /** Number of polls that have reported the end. */
+  /** The number of polls that have reported the end. */
   endPolls: number;
 }
 
 /** The effect of an operation when it ends. */
 export interface Work {
-  /** Returns why the operation fails without a planned failure. */
+  /** Returns the reason why the operation fails without a planned failure, if there is one. */
   obstacle?(): Refusal | undefined;
   done(at: number): void;
   failed(at: number, leaveObject: boolean): void;

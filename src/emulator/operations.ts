@@ -19,7 +19,7 @@ const problemFor =
   (obstacle: Refusal, operation: StoredOperation): Problem =>
     problemOf(state, obstacle, pathOf(operation));
 
-/** Starts an operation, whose work is done when it ends. */
+/** Starts an operation that takes effect when it ends. */
 export function begin(
   state: State,
   kind: OperationKind,

@@ -3,31 +3,31 @@ import type { Reply } from "./reply";
 
 /** An error in a field or a query parameter of a request. */
 export interface ProblemDetail {
-  /** Description of the error. */
+  /** The description of the error. */
   readonly detail: string;
   /** JSON pointer to the field in the body. */
   readonly pointer?: string;
-  /** Name of the query parameter. */
+  /** The name of the query parameter. */
   readonly parameter?: string;
-  /** Code of the error. */
+  /** The code of the error. */
   readonly code?: string;
 }
 
 /** A problem document (RFC 9457). */
 export interface Problem {
-  /** URI of the kind of problem, such as `urn:cloudinfra:problem:validation_failed`. */
+  /** The URI of the kind of problem, such as `urn:cloudinfra:problem:validation_failed`. */
   type: string;
-  /** Short description of the kind of problem. */
+  /** The short description of the kind of problem. */
   title: string;
-  /** Status of the reply. */
+  /** The status of the reply. */
   status: number;
-  /** Description of this problem. */
+  /** The description of this problem. */
   detail: string;
-  /** Path of the request. */
+  /** The path of the request. */
   instance: string;
-  /** Code of the kind of problem, such as `validation_failed`. */
+  /** The code of the kind of problem, such as `validation_failed`. */
   code: string;
-  /** Id that the service's operators can use to look up the request. The switch `traceIds` sets its form. */
+  /** The id that the service's operators can use to look up the request. The switch `traceIds` sets its form. */
   trace_id?: string;
   /** Errors in single fields or parameters. @default none */
   errors?: readonly ProblemDetail[];
@@ -35,15 +35,15 @@ export interface Problem {
 
 /** A rejection of a request. Its problem document also has a trace id and the request's path. */
 export interface Refusal {
-  /** Status of the reply. */
+  /** The status of the reply. */
   readonly status: number;
-  /** Code of the kind of problem. */
+  /** The code of the kind of problem. */
   readonly code: string;
-  /** Description of the problem. */
+  /** The description of the problem. */
   readonly detail: string;
   /** Errors in single fields or parameters. @default none */
   readonly errors?: readonly ProblemDetail[] | undefined;
-  /** Headers to add to the reply. @default none */
+  /** The headers to add to the reply. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -88,7 +88,7 @@ export function problemOf(source: Source, refusal: Refusal, path: string): Probl
   };
 }
 
-/** Returns a problem document as it is sent. */
+/** Returns a problem document in the form in which it is sent. */
 export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, problem: Problem): object {
   const { detail, status } = problem;
   const details = {
@@ -104,7 +104,7 @@ export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, probl
   };
 }
 
-/** Returns the reply to a rejected request. `members` replace those of its problem document. */
+/** Returns the reply to a rejected request. `members` replace members of its problem document. */
 export function problemReply(source: Source, refusal: Refusal, path: string, members: object = {}): Reply {
   const problem = problemOnWire(source.behaviour, problemOf(source, refusal, path));
   return {
@@ -129,7 +129,7 @@ export function notFound(what: string, code = "not_found"): Refusal {
   return { status: 404, code, detail: `${what} does not exist` };
 }
 
-/** Rejects a request with 409 because the state of an object, or a running operation, excludes it. */
+/** Rejects a request with 409, because it conflicts with the state of an object or a running operation. */
 export function conflict(code: string, detail: string): Refusal {
   return { status: 409, code, detail };
 }

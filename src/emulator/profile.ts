@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Behaviour } from "./behaviour";
 import { parseBehaviour } from "./options";
 
-/** The version of the format of profiles. A later format has another version. */
+/** The version of the profile format. A later format has a different version. */
 const VERSION = 1;
 
 const profile = v.strictObject({
@@ -17,10 +17,10 @@ export function profileText(behaviour: Partial<Behaviour>): string {
 }
 
 /**
- * Reads the switches in a profile, which `npx pulumi-cloudinfra probe --out <file>` writes.
+ * Reads the switches from a profile written by `npx pulumi-cloudinfra probe --out <file>`.
  *
- * @param file path of the profile
- * @throws TypeError that names the file and what is wrong with it
+ * @param file the path to the profile
+ * @throws TypeError that names the file and describes the problem
  */
 export function readProfile(file: string): Partial<Behaviour> {
   const invalid = (why: string): TypeError => new TypeError(`the profile ${file} is invalid: ${why}`);
@@ -43,7 +43,7 @@ export function readProfile(file: string): Partial<Behaviour> {
   return Object.assign({}, ...switches);
 }
 
-/** Returns a switch's value as `--behaviour` takes it. */
+/** Returns a switch's value in the form that `--behaviour` accepts. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(",");
   return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);

@@ -44,7 +44,7 @@ export const listProjects: Handler = (state, request) => {
   );
 };
 
-/** GET /v1/projects/{id}. §4.8 leaves open whether it exists. */
+/** GET /v1/projects/{id}. §4.8 leaves open whether this endpoint exists. */
 export const getProject: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("DELETE");
@@ -52,7 +52,7 @@ export const getProject: Handler = (state, _request, id) => {
   return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(state, project));
 };
 
-/** DELETE /v1/projects/{id}. §4.8 leaves open whether it exists. Only an empty project can be deleted. */
+/** DELETE /v1/projects/{id}. §4.8 leaves open whether this endpoint exists. Only an empty project can be deleted. */
 export const deleteProject: Handler = (state, _request, id) => {
   const { deleteObject } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET");

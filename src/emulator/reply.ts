@@ -1,6 +1,6 @@
 import type { Behaviour } from "./behaviour";
 
-/** A complete reply as text, so that it can be stored, repeated byte for byte, or damaged. */
+/** A complete reply as text, which can be stored, replayed byte for byte, or damaged. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export function bodyless(status: number, headers: Record<string, string> = {}): 
   return { status, headers, body: "" };
 }
 
-/** Applies `absentValues`: returns the object with null for values that are absent or empty. */
+/** Applies `absentValues` by replacing absent or empty values of the object with null. */
 export function present({ absentValues }: Behaviour, object: Readonly<Record<string, unknown>>): object {
   if (absentValues === "omitted") return object;
   return Object.fromEntries(
@@ -34,7 +34,7 @@ export function without(fields: readonly string[], object: object): object {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)));
 }
 
-/** Returns an id as JSON: a number if `ids` is `number`. */
+/** Returns an id as JSON. The id is a number if `ids` is `number`. */
 export function idOnWire({ ids }: Behaviour, id: unknown): unknown {
   return ids === "number" && typeof id === "string" && /^\d+$/.test(id) ? Number(id) : id;
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-/** A request whose body has arrived. */
+/** A request whose complete body has arrived. */
 export interface EmulatorRequest {
   readonly method: string;
   readonly path: string;
@@ -11,7 +11,7 @@ export interface EmulatorRequest {
   readonly tooLarge: boolean;
 }
 
-/** Maximum size of a request body in bytes. The specification sets no limit. */
+/** The maximum size of a request body in bytes. The specification sets no limit. */
 export const maxBodyBytes = 1024 * 1024;
 
 /** Reads a request. Resolves to `undefined` if the client disconnects before the body is complete. */
@@ -49,21 +49,21 @@ export function authorization(request: EmulatorRequest, token: string): "ok" | "
 
 /** A request as the emulator received it. The token is replaced by `[token]` wherever it occurs. */
 export interface ReceivedRequest {
-  /** Time of arrival by the emulator's clock, in milliseconds since 1970. */
+  /** The time of arrival by the emulator's clock, in milliseconds since 1970. */
   readonly at: number;
-  /** Method in capitals, such as `GET`. */
+  /** The method in capitals, such as `GET`. */
   readonly method: string;
-  /** Path without origin and query, such as `/v1/instances`. */
+  /** The path without origin and query, such as `/v1/instances`. */
   readonly path: string;
-  /** Decoded query parameters. */
+  /** The decoded query parameters. */
   readonly query: Readonly<Record<string, string>>;
-  /** All headers. `authorization` is only `ok`, `missing` or `wrong`. */
+  /** All headers. The value of `authorization` is only `ok`, `missing` or `wrong`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Body as sent, or an empty string if it exceeded 1 MiB. */
+  /** The body as sent, or an empty string if it exceeded 1 MiB. */
   readonly body: string;
 }
 
-/** Returns the part of a request that the log keeps. */
+/** Returns the part of a request that is kept in the log. */
 export function withoutToken(request: EmulatorRequest, at: number, token: string): ReceivedRequest {
   const hide = (text: string) => text.replaceAll(token, "[token]");
   const { method, path, body } = request;

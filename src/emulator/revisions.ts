@@ -6,13 +6,13 @@ import type { StoredInstance } from "./state";
 const tag = '(W/)?"([^"]*)"';
 const tagList = new RegExp(`^\\s*${tag}(\\s*,\\s*${tag})*\\s*$`);
 
-/** Returns the `ETag` header of an instance, unless only a field has the revision (§4.5). */
+/** Returns the `ETag` header of an instance, unless the revision is only in a field (§4.5). */
 export function revisionHeaders({ revision }: Behaviour, instance: StoredInstance): Record<string, string> {
   if (revision === "weak") return { etag: `W/"${instance.revision}"` };
   return revision === "header" || revision === "both" ? { etag: `"${instance.revision}"` } : {};
 }
 
-/** Returns the field with the revision of an instance, unless only the `ETag` header has it. */
+/** Returns the field that contains the revision of an instance, unless the revision is only in the `ETag` header. */
 export function revisionFields(behaviour: Behaviour, instance: StoredInstance): Record<string, string> {
   const { revision, revisionField, getObject } = behaviour;
   const headerOnly = revision === "header" || revision === "weak";
@@ -21,8 +21,8 @@ export function revisionFields(behaviour: Behaviour, instance: StoredInstance): 
 }
 
 /**
- * Compares If-Match with the current revision (§4.5). Rejects another revision with 412, and anything but a list of quoted tags with 400.
- * That includes `*`, which would overwrite any revision. A weak tag matches only if the service uses weak tags.
+ * Compares If-Match with the current revision (§4.5). Rejects a different revision with 412. Rejects anything other than a list of quoted
+ * tags with 400, including `*`, which would overwrite any revision. A weak tag matches only if the service uses weak tags.
  */
 export function checkIfMatch(
   request: EmulatorRequest,

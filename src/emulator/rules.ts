@@ -4,13 +4,13 @@ import { invalid, type Problem, type ProblemDetail, type Refusal } from "./probl
 
 /** A planned failure of an operation. */
 export interface PlannedFailure {
-  /** Kind of operation to fail. @default any */
+  /** The kind of operation to fail. @default any */
   readonly kind?: OperationKind;
-  /** Members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
+  /** The members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
   readonly problem?: Partial<Problem>;
   /** Whether a failed creation leaves its object behind, with the status `error`. @default the switch `failedCreation` */
   readonly leaveObject?: boolean;
-  /** Progress at which the operation fails, from 0 to 1. @default 0.5 */
+  /** The progress at which the operation fails, from 0 to 1. @default 0.5 */
   readonly atProgress?: number;
 }
 
@@ -19,7 +19,7 @@ interface FieldRule {
   readonly problem: Partial<Refusal>;
 }
 
-/** The values, updates and operations that the service rejects, ignores or fails at a test's request. */
+/** The values, updates and operations that a test makes the service reject, ignore or fail. */
 export class Rules {
   private readonly values: (FieldRule & { readonly value: unknown })[] = [];
   private readonly fixed: FieldRule[] = [];
@@ -42,7 +42,7 @@ export class Rules {
     this.failures.push(failure);
   }
 
-  /** Returns the oldest planned failure of a kind of operation, and removes it. */
+  /** Returns the oldest planned failure for a kind of operation, and removes it. */
   takeFailure(kind: OperationKind): PlannedFailure | undefined {
     const index = this.failures.findIndex((failure) => (failure.kind ?? kind) === kind);
     return index === -1 ? undefined : this.failures.splice(index, 1)[0];

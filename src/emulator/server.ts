@@ -15,7 +15,7 @@ import { reset, send } from "./send";
 
 /** A request and the status of its reply. */
 export interface LoggedRequest extends ReceivedRequest {
-  /** Status of the reply. 0 until a reply is sent, and if a fault prevents a valid reply. */
+  /** The status of the reply. It is 0 until a reply is sent, and also if a fault prevents a valid reply. */
   readonly status: number;
   /** The fault that affected the request. @default none */
   readonly fault?: FaultKind;
@@ -64,7 +64,7 @@ export async function handleRequest(
   service.onRequest?.(entry);
 }
 
-/** Resolves to `false` if the emulator is stopped first. */
+/** Waits. Resolves to `false` if the emulator is stopped first. */
 function waited(ms: number, stopped: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal: stopped }).catch(() => false);
 }
@@ -95,7 +95,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
-/** The port, which can be closed and opened again. */
+/** The port of the emulator, which can be closed and reopened. */
 export class Listener {
   private readonly server: Server;
   private address: AddressInfo | undefined;
@@ -105,17 +105,17 @@ export class Listener {
     private readonly host: string,
     private readonly wantedPort: number,
   ) {
-    // Only the client closes idle connections. If the server closed one, the client's next request could be lost.
+    // Only the client closes idle connections. If the server closed an idle connection, the client's next request could be lost.
     this.server = createServer({ keepAliveTimeout: 600_000 }, onRequest);
   }
 
-  /** Origin of the service for clients on this machine. */
+  /** The origin of the service for clients on this machine. */
   get url(): string {
     const host = this.host === "0.0.0.0" ? "127.0.0.1" : this.host === "::" ? "::1" : this.host;
     return `http://${host.includes(":") ? `[${host}]` : host}:${this.address?.port ?? this.wantedPort}`;
   }
 
-  /** Opens the port, which is the same one each time. Rejects with the system's error, for example EADDRINUSE. */
+  /** Opens the port. Each call opens the same port. Rejects with the system's error, for example EADDRINUSE. */
   open(): Promise<void> {
     if (this.server.listening) return Promise.resolve();
     return new Promise((resolve, reject) => {

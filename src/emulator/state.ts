@@ -10,9 +10,9 @@ import { Rules } from "./rules";
 
 /** A project as the emulator stores it. */
 export interface StoredProject {
-  /** Id of the project, always as a string. */
+  /** The id of the project, always as a string. */
   readonly id: string;
-  /** Time of creation by the emulator's clock, in milliseconds since 1970. */
+  /** The time of creation by the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
   /** `name`, `region`, `description` and other fields, as the specification names them. */
   readonly fields: Record<string, unknown>;
@@ -20,19 +20,19 @@ export interface StoredProject {
 
 /** An instance as the emulator stores it. */
 export interface StoredInstance {
-  /** Id of the instance, always as a string. */
+  /** The id of the instance, always as a string. */
   readonly id: string;
-  /** Time of creation by the emulator's clock, in milliseconds since 1970. */
+  /** The time of creation by the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** The fields that requests set, and other fields, as the specification names them: `ssh_keys`. */
+  /** The fields that requests set, and other fields. Their names are those of the specification, such as `ssh_keys`. */
   fields: Record<string, unknown>;
-  /** Time of the last change by the emulator's clock, in milliseconds since 1970. */
+  /** The time of the last change by the emulator's clock, in milliseconds since 1970. */
   updatedAt: number;
-  /** Status, such as `"running"`. */
+  /** The status, such as `"running"`. */
   status: string;
-  /** Revision tag. Every change sets a new one. */
+  /** The revision tag. Every change sets a new one. */
   revision: string;
-  /** Public address, if the instance has one. */
+  /** The public address, if the instance has one. */
   address?: string | undefined;
 }
 
@@ -52,9 +52,9 @@ export class State implements Chronicle {
   readonly instances = new Collection<StoredInstance>(this);
   readonly operations = new Operations();
   readonly rules = new Rules();
-  /** Origin of the service. Empty until the port is open. */
+  /** The origin of the service. Empty until the port is open. */
   url = "";
-  /** Number of requests so far. */
+  /** The number of requests so far. */
   requests = 0;
   private revisions = 0;
   private traces = 0;
@@ -114,7 +114,7 @@ export class State implements Chronicle {
     this.instances.remove(instance.id, at, { item, ms: softDeleteMs });
   }
 
-  /** Reports whether the token has no access to a project, by id or name. */
+  /** Reports whether the token has no access to a project, given by id or name. */
   isHidden(project: unknown): boolean {
     const { hiddenProjects } = this.behaviour;
     if (hiddenProjects.length === 0) return false;
@@ -122,7 +122,7 @@ export class State implements Chronicle {
     return names.some((name) => hiddenProjects.includes(name));
   }
 
-  /** Returns the moment whose data a list or a read of a single object shows now. */
+  /** Returns the moment whose data a list or a read of a single object returns now. */
   moment(reads: "lists" | "reads"): Moment {
     const { lagIn, lagPart, softDeleteIn } = this.behaviour;
     const lags = lagIn === "both" || lagIn === reads;
@@ -130,7 +130,7 @@ export class State implements Chronicle {
     return { ...then, part: lagPart, deleted: softDeleteIn === "both" || softDeleteIn === reads };
   }
 
-  /** Returns the moment before which no read needs data. */
+  /** Returns the earliest moment whose data a read may still return. */
   oldest(): { at: number; request: number } {
     const { lagMs, lagRequests } = this.behaviour;
     const request = lagRequests === 0 ? Number.POSITIVE_INFINITY : this.requests - lagRequests - 1;

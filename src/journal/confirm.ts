@@ -3,7 +3,7 @@ import { type Disk, readText, removeFile, systemDisk } from "./disk";
 import { entryFilesIn, parseEntry } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
-/** Entries of one folder to remove together: ids of objects by the key of their resource. */
+/** The entries to remove together from one folder: the ids of objects, by the key of their resource. */
 interface Batch {
   readonly ids: Map<string, string>;
   readonly done: Promise<void>;
@@ -13,9 +13,9 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the journal entry of an object that is now in the state. Call it when the `id` of the resource resolves: by then, the engine has
- * saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes any
- * remaining entry.
+ * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves. By then, the
+ * engine has saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes
+ * any remaining entry.
  *
  * @param key the resource's key
  * @param id the object's id

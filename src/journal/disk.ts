@@ -15,7 +15,7 @@ export const systemDisk: Disk = fs;
 /** The suffix of a file while it is being written or removed. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
-/** Checks the text of a file. */
+/** Checks the text of a file, for example before the file is replaced. */
 type TextCheck = (text: string) => boolean;
 
 /** Returns a unique name, so that two processes never use the same temporary file. */
@@ -43,7 +43,7 @@ export async function fileNamesIn(disk: Disk, folder: string): Promise<string[]>
   return (await unlessMissing(disk.readdir(folder))) ?? [];
 }
 
-/** Removes files that are older than the time for their suffix, in milliseconds. */
+/** Removes files that are older than the limit for their suffix, in milliseconds. */
 export async function removeOld(
   disk: Disk,
   folder: string,
@@ -62,19 +62,19 @@ async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<voi
     const { mtimeMs } = await disk.stat(file);
     if (Date.now() - mtimeMs > forMs) await disk.unlink(file);
   } catch {
-    // Another process may have removed it. Otherwise, a later process retries.
+    // Another process may have removed the file. Otherwise, a later process retries.
   }
 }
 
-/** Maximum number of attempts while other processes create and remove the file. */
+/** The maximum number of attempts while other processes create and remove the file. */
 const MAX_ATTEMPTS = 10;
 
 /**
  * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one
- * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. On a file system without links, or if other
- * processes create and remove the file continually, it replaces any file.
+ * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. Any file is replaced if the file system
+ * doesn't support links, or if other processes continually create and remove the file.
  *
- * @returns the text of another file that stays instead
+ * @returns the text of the existing file, if that file was kept
  */
 export async function writeWholeFile(
   disk: Disk,
@@ -102,7 +102,7 @@ export async function writeWholeFile(
   return undefined;
 }
 
-/** Links a file to another name, or renames it if the disk has no links. Returns false if a file with that name exists. */
+/** Links a file to a new name, or renames it if the file system doesn't support links. Returns false if a file with that name exists. */
 async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);
@@ -138,9 +138,8 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
 }
 
 /**
- * Appends to a file if it exists and has the expected text. Reads and appends through one handle: if another process replaces the file in
- * the meantime, the new file stays unchanged. The text isn't synced to disk, because that would also flush the writes of other programs,
- * such as the engine's state.
+ * Appends to a file if it exists and has the expected text. Reads and appends through one handle, so that a new file from another process
+ * stays unchanged. The text isn't synced to disk, because that would also flush the writes of other programs, such as the engine's state.
  */
 export async function appendTo(disk: Disk, file: string, isExpected: TextCheck, text: string): Promise<void> {
   const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
@@ -182,13 +181,13 @@ export async function moveAside(
   return undefined;
 }
 
-/** Timeout of disk operations in milliseconds. A network folder may never respond. */
+/** The timeout of disk operations, in milliseconds. A network folder may never respond. */
 const DISK_TIMEOUT_MS = 10_000;
 
 /** The folders that have timed out. They aren't accessed again, because each access would block a thread. */
 const unresponsiveFolders = new Set<string>();
 
-/** The first access to each folder. Others wait for it, because together they could block all threads of the process. */
+/** The first access to each folder. Other accesses wait for it, because together they could block all threads of the process. */
 const firstAccesses = new Map<string, Promise<void>>();
 
 /** Runs some work in a folder, and fails after ten seconds. The work itself can't be stopped. */

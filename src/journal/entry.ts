@@ -5,46 +5,49 @@ import { DELETION_SUFFIX } from "./facts";
 
 /** The record of one creation on the local disk. It is written before the request is sent, and extended later. */
 export interface Entry {
-  /** URN of the resource when the creation was started. */
+  /** The URN of the resource when the creation was started. */
   readonly urn: string;
-  /** Organization of the stack that started the creation. Undefined if it wasn't known. */
+  /** The organization of the stack that started the creation. Undefined if it wasn't known. */
   readonly organization?: string | undefined;
-  /** Backend of that stack: its URL, or the program's folder if the URL is not known. */
+  /** The backend of that stack: its URL, or the program's folder if the URL isn't known. */
   readonly backend: string;
-  /** Base URL of the service. */
+  /** The base URL of the service. */
   readonly endpoint: string;
-  /** Name of the explicit provider that started the creation. Undefined for the default provider. */
+  /** The name of the explicit provider that started the creation. Undefined for the default provider. */
   readonly provider?: string | undefined;
-  /** Key of the request: the Idempotency-Key header (§4.7). */
+  /** The key of the request, which is sent in the Idempotency-Key header (§4.7). */
   readonly key: string;
-  /** Key of the resource, which the state holds once the engine has saved it. It differs from `key` after a failed attempt. */
+  /**
+   * The key of the resource, which the state contains once the engine has saved the resource. It differs from `key` after a failed attempt.
+   */
   readonly resource: string;
-  /** Key of the resource that this creation replaces. */
+  /** The key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
   /**
-   * Key of the project's resource if it is in the same stack. The deletion of a project finishes only the creations of its own instances.
+   * The key of the project's resource if it is in the same stack. The deletion of a project finishes only the creations of its own
+   * instances.
    */
   readonly projectKey?: string | undefined;
-  /** Body of the request, as the exact string that is sent. */
+  /** The body of the request, as the exact string that is sent. */
   readonly body: string;
-  /** Names of the arguments that were secret when the creation was started. */
+  /** The names of the arguments that were secret when the creation was started. */
   readonly secrets?: readonly string[] | undefined;
   /** Whether the name in the body was generated. */
   readonly isAutonamed?: boolean | undefined;
   /** The start time of the creation, in milliseconds since 1970. */
   readonly at: number;
-  /** The operation, once the service has accepted the request. */
+  /** The operation. Set once the service has accepted the request. */
   readonly operation?: { readonly id: string; readonly url: string };
-  /** Id of the object, once it has been reported to the engine. */
+  /** The id of the object. Set once it has been reported to the engine. */
   readonly id?: string;
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean | undefined;
   /**
-   * Whether the object may be in use. `recover` can't tell whether the creation has been finished in the meantime, or whether the exported
-   * state comes from another backend.
+   * Whether the object may be in use. `recover` can't determine whether the creation has since been finished, or whether the exported state
+   * comes from a different backend.
    */
   readonly isLate?: boolean | undefined;
-  /** Ids of objects that resources have imported since. If the creation made one of them, the object belongs to that resource. */
+  /** The ids of objects that resources have imported since then. If the creation made one of them, the object belongs to that resource. */
   readonly imported?: readonly string[];
   /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean | undefined;
@@ -59,7 +62,7 @@ export function firstLine(entry: Entry): string {
   return `${JSON.stringify(begun)}\n`;
 }
 
-/** Returns a later line. It starts with a line break because a kill may have truncated the line before it. */
+/** Returns a later line. It starts with a line break, because a killed process may have left the previous line incomplete. */
 export function laterLine({ operation, id, imported }: EntryUpdate): string {
   const known = operation && { id: operation.id, url: operation.url };
   return `\n${JSON.stringify({ operation: known, id, imported })}\n`;
@@ -76,7 +79,8 @@ export function parseEntry(text: string): Entry | undefined {
 /** The fields of a line, unchecked. */
 type Fields = { readonly [Name in keyof Entry]?: unknown };
 
-// Entries are parsed without a schema library, because programs read them, too, and loading the library would take several times as long.
+// Entries are parsed without a schema library. Programs also read them, and loading the library would take several times as long as
+// parsing.
 function parseObject(line: string): Fields {
   try {
     const value: unknown = JSON.parse(line);
@@ -111,7 +115,7 @@ function parseFirstLine(fields: Fields): Entry | undefined {
   };
 }
 
-/** Adds the fields of a later line. Imports accumulate, because several processes may record some. */
+/** Adds the fields of a later line. Imports accumulate, because several processes may record them. */
 function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
   const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
   const isNamed = typeof operationId === "string" && typeof url === "string";
@@ -124,21 +128,24 @@ function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
   };
 }
 
-/** Returns the id of an entry's object for messages. It is hidden if the name is secret, because some services use the name as the id. */
+/**
+ * Returns the id of an entry's object for messages. Returns `undefined` if the name is secret, because some services use the name as the
+ * id.
+ */
 export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): string | undefined {
   return secrets.includes("name") ? undefined : id;
 }
 
 /** The parts of a warning about unfinished creations that depend on the command. */
 interface WarningText {
-  /** Why the creation stays unfinished, or the consequence. */
+  /** The reason why the creation stays unfinished, or the consequence. */
   readonly one: string;
-  /** The same for several creations. */
+  /** The plural form of this text, for several creations. */
   readonly several: string;
   readonly hints: readonly string[];
 }
 
-/** The part of an entry that a warning about unfinished creations needs. */
+/** The part of an entry that a warning about unfinished creations contains. */
 export type UnfinishedEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
 
 /** Returns a warning that lists the unfinished creations of one stack. */
@@ -194,7 +201,7 @@ export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]
   return names.map((name) => path.join(folder, name));
 }
 
-/** Reads the entries in a folder, by file. Skips damaged files, which may be another program's. */
+/** Reads the entries in a folder, by file. Skips damaged files, which may belong to other programs. */
 export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
   const read = (await entryFilesIn(disk, folder)).map(async (file) => {
     const entry = parseEntry((await readText(disk, file)) ?? "");
@@ -203,14 +210,16 @@ export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyM
   return new Map((await Promise.all(read)).flat());
 }
 
-/** Finds entries by the key of their resource, which their file names don't contain. Each file is read once, because that key never changes. */
+/**
+ * Finds entries by the key of their resource, which isn't part of their file names. Each file is read once, because that key never changes.
+ */
 export class EntryIndex {
   private readonly resources = new Map<string, string | undefined>();
   private isTidy = false;
 
   constructor(private readonly disk: Disk) {}
 
-  /** Returns the files of the entries of a resource, in every stack and at every endpoint. */
+  /** Returns the files that contain entries of a resource, in every stack and at every endpoint. */
   async of(folder: string, resource: string): Promise<string[]> {
     const entries = await entryFilesIn(this.disk, folder);
     if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);

@@ -6,7 +6,7 @@ import path from "node:path";
 import { codeOf } from "../diagnostics/error";
 import { appendOrCreate, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
-// Provider processes record two things on disk besides entries: the facts of one run, and the deletions that this machine has requested.
+// Besides entries, provider processes record two things on disk: the facts of one run, and the deletions that this machine has requested.
 
 const FACTS_SUFFIX = ".facts";
 const DAY_MS = 24 * 60 * 60_000;
@@ -15,22 +15,27 @@ const DAY_MS = 24 * 60 * 60_000;
 export type Fact =
   /** The object is the current object of a resource, so nothing may delete it. */
   | { readonly live: string }
-  /** The resource with this URN or key has adopted the object. It may have been reported before, so the engine must not treat it as new. */
+  /**
+   * The resource with this URN or key has adopted the object. An earlier run may have reported it, so the engine must not treat it as new.
+   */
   | { readonly adopted: string; readonly by: string }
   /** The object in an `import` option has been deleted. */
   | { readonly gone: string }
   /** The creation with this key is finished. */
   | { readonly finished: string }
-  /** The resource with this key is being replaced, so the create that follows finishes its creations. */
+  /** The resource with this key is being replaced, so its replacement's create finishes its unfinished creations. */
   | { readonly replacing: string }
-  /** The run has a program, which itself warns about unfinished creations. A process that only deletes can't detect that. */
+  /**
+   * The run has a program, which warns about unfinished creations itself. A process that only deletes resources can't detect whether the
+   * run has a program.
+   */
   | { readonly hasProgram: true };
 
 const RETRACTED = "not ";
 
 /**
  * The facts of one run. Each process appends its own facts to a file in a temporary folder that all processes share, regardless of their
- * settings. If that folder can't be used, the file is in the journal's folder. If no disk can be used, a process has only its own facts.
+ * settings. If that folder can't be used, the file is in the journal's folder. If no disk can be used, a process uses only its own facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
@@ -39,7 +44,7 @@ export class RunFacts {
   private readonly name: string;
   private isTidy = false;
 
-  /** @param run identifies the run by the engine's address. Undefined if there is only this process */
+  /** @param run identifies the run by the engine's address. Undefined if this process is the only one */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
@@ -84,7 +89,7 @@ export class RunFacts {
     return this.own.has(JSON.stringify(fact)) || this.hasOther(fact);
   }
 
-  /** Reports whether another process of this run has added the fact, even if this process has added it, too. */
+  /** Reports whether another process of this run has added the fact, regardless of whether this process has also added it. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
     const read = this.folders().map((folder) =>
@@ -104,7 +109,7 @@ export class RunFacts {
     );
   }
 
-  /** An earlier run may have used the same address. A process of this run may have ended, but its engine is still running. */
+  /** Reports whether a file belongs to this run. An earlier run may have used the same address, and the process that added the fact may have ended while its engine is still running. */
   private isOfRun(name: string): boolean {
     if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
     const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");
@@ -124,7 +129,7 @@ export class RunFacts {
   }
 }
 
-/** Only this user can access the folder. */
+/** Returns the temporary folder, which only this user can access. */
 function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
@@ -132,7 +137,7 @@ function temporaryFolder(): string {
 /** Determined once, because the parent's process id changes when the parent exits. */
 let lineage: readonly number[] | undefined;
 
-/** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other one may be a script. */
+/** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other may be a script. */
 function ancestors(): readonly number[] {
   lineage ??= [process.ppid, parentOf(process.ppid) ?? 0].filter((pid) => pid > 1);
   return lineage;
@@ -162,12 +167,12 @@ export const DELETION_SUFFIX = ".deletion";
 
 /**
  * The objects whose deletion this machine has requested with the current token. If a process is killed before the engine saves a deletion,
- * this is the only evidence that the object was deleted and isn't merely hidden. If the disk can't be used, there is no record.
+ * this is the only evidence that the object was deleted and isn't merely hidden. If the disk can't be used, nothing is recorded.
  */
 export class DeletionRequests {
   /**
-   * @param token returns the current token. Only a hash of it is written. Another token may have fewer permissions, even from the same
-   * source, for example if somebody else has logged in
+   * @param token returns the current token. Only its hash is written. A different token may have fewer permissions, even if it comes from
+   * the same source, for example after somebody else logs in
    */
   constructor(
     private readonly disk: Disk,
@@ -188,7 +193,7 @@ export class DeletionRequests {
     return line?.slice(object.length).trim();
   }
 
-  /** Removes the record because the object still exists, or exists again. */
+  /** Removes the record because the object still exists or exists again. */
   async remove(object: string): Promise<void> {
     await this.withFile(object, (file) => this.disk.unlink(file));
   }

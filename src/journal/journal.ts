@@ -38,24 +38,24 @@ export type NewEntry = Omit<
 
 /** The purpose of a creation in this stack. */
 export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces"> {
-  /** Key of the creation, if it is known. An entry that may belong to another stack counts only if it has this key. */
+  /** The key of the creation, if it is known. An entry that may belong to a different stack is used only if it has this key. */
   readonly key?: string | undefined;
   /** @default the endpoint of the journal */
   readonly endpoint?: string | undefined;
 }
 
 export interface JournalOptions extends JournalLocation {
-  /** Normalized base URL of the service. */
+  /** The normalized base URL of the service. */
   readonly endpoint: string;
   /** Returns the organization of the stack, if it is already known. */
   readonly organization?: (() => string | undefined) | undefined;
-  /** Returns the folder of Pulumi's project file, relative to the program's folder, if that is outside of it (`main: ../…`). */
+  /** Returns the folder of Pulumi's project file relative to the program's folder, if the file isn't in that folder (`main: ../…`). */
   readonly projectFolder?: (() => string | undefined) | undefined;
-  /** Returns the current token. Only a hash of it is written. @default an empty one */
+  /** Returns the current token. Only its hash is written. @default an empty one */
   readonly token?: (() => string) | undefined;
-  /** Backend of the stack. @default the one that the CLI uses */
+  /** The backend of the stack. @default the one that the CLI uses */
   readonly backend?: string | undefined;
-  /** Awaited, so that the warning is shown before the call ends. */
+  /** Prints a warning. Awaited, so that the warning is shown before the call ends. */
   readonly warn: (message: string) => void | Promise<void>;
   /** Identifies this run of the engine. @default this process is the only one */
   readonly run?: string | undefined;
@@ -63,14 +63,14 @@ export interface JournalOptions extends JournalLocation {
   readonly disk?: Disk | undefined;
 }
 
-/** Opens the journal of an endpoint. Doesn't access the disk yet. */
+/** Opens the journal of an endpoint. The disk isn't accessed until the first call. */
 export function openJournal(options: JournalOptions): Journal {
   return new Journal(options);
 }
 
 /**
  * The entries of the creations that this machine has started at one endpoint. If the journal can't be used, it prints one warning and
- * behaves as if it were empty. No method throws, or waits for a disk forever.
+ * behaves as if it were empty. No method throws an error or waits indefinitely for a disk.
  */
 export class Journal {
   /** The facts that the processes of this run must agree on. */
@@ -83,9 +83,9 @@ export class Journal {
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
-  /** By file, the key of the entry that this process last read or wrote. The next entry may replace that one. */
+  /** The key of the entry that this process last read or wrote, by file. The next entry may replace the entry with that key. */
   private readonly known = new Map<string, string>();
-  /** By key, the file of each entry that this process has read or written. */
+  /** The file of each entry that this process has read or written, by key. */
   private readonly files = new Map<string, string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
@@ -101,14 +101,15 @@ export class Journal {
   }
 
   /**
-   * Writes an entry. It is on disk when this resolves. It replaces the entry that this process last read for the same purpose, if any.
+   * Writes an entry. When the promise resolves, the entry is on disk. It replaces the entry that this process last read for the same
+   * purpose, if any.
    *
-   * @returns the entry that another process has written in the meantime, which then stays
+   * @returns the entry that another process has written in the meantime, if any. That entry is kept
    */
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
-    // Whether the engine saves resources only at the end of its run. This process has the engine's environment.
+    // Whether the engine saves resources only at the end of its run. This process inherits the engine's environment.
     const isKept = /^(1|true)$/i.test((this.options.env ?? process.env).PULUMI_SKIP_CHECKPOINTS ?? "");
     const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
@@ -126,14 +127,14 @@ export class Journal {
     await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
   }
 
-  /** Reads the entry for a purpose, however old it is. Sets a damaged file aside with a warning. */
+  /** Reads the entry for a purpose, regardless of its age. Sets a damaged file aside and prints a warning. */
   async read(wanted: CreationPurpose): Promise<Entry | undefined> {
     return (await this.found(wanted))?.entry;
   }
 
   private async found(wanted: CreationPurpose): Promise<{ file: string; entry: Entry } | undefined> {
     const own = this.purposeOf(wanted);
-    // `recover` doesn't always have the organization, or the backend of an exported state.
+    // `recover` doesn't always know the organization, or the backend of an exported state.
     const others = [own.organization, undefined].flatMap((organization) =>
       [own.backend, this.cwd].map((backend) => ({ ...own, organization, backend })),
     );
@@ -161,7 +162,7 @@ export class Journal {
     return text?.startsWith(key) ?? false; // each request to give it up appends the key
   }
 
-  /** Moves the entries of a stack from the former endpoints of this service to this one, at the first call. */
+  /** On the first call, moves a stack's entries from the service's former endpoints to the current one. */
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
       for (const entry of await this.entriesAtStart())
@@ -172,7 +173,7 @@ export class Journal {
     return this.former;
   }
 
-  /** Makes the entry for a purpose the entry for another purpose at this endpoint, unless that has one. */
+  /** Assigns the entry for one purpose to another purpose at this endpoint, unless that purpose already has an entry. */
   async move(from: CreationPurpose, { urn, replaces }: CreationPurpose): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
@@ -201,7 +202,7 @@ export class Journal {
       if (parseEntry(text) === undefined) return this.setAside(file);
       await this.warnOnce(
         file,
-        `the journal entry ${file} is ignored, because its content is of another resource, stack or service than its name says. If an ` +
+        `the journal entry ${file} is ignored, because its content doesn't match the resource, stack or service in its name. If an ` +
           "`up` was killed on this machine, run `npx pulumi-cloudinfra recover` before the next one. Otherwise, the next `up` may create an " +
           "object a second time. If nobody needs the file, delete it",
       );
@@ -209,7 +210,7 @@ export class Journal {
     });
   }
 
-  /** Finds the entry of the resource with this key, in every stack and at every endpoint, because keys are unique. */
+  /** Finds the entry of the resource with this key in every stack and at every endpoint, because keys are unique. */
   find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       for (const file of await this.entries.of(folder, resource)) {
@@ -231,25 +232,25 @@ export class Journal {
     });
   }
 
-  /** Lists the same entries as {@link listEverywhere} at the first call: those of earlier runs, read once. */
+  /** Lists the entries of earlier runs, as {@link listEverywhere} returns them at the first call. They are read only once. */
   entriesAtStart(): Promise<readonly Entry[]> {
     this.entriesBefore ??= this.listEverywhere();
     return this.entriesBefore;
   }
 
-  /** Lists the entries of this organization, backend and endpoint, the oldest first. */
+  /** Lists the entries of this organization, backend and endpoint. The oldest entry comes first. */
   async list(): Promise<Entry[]> {
     return (await this.listEverywhere()).filter(({ endpoint }) => endpoint === this.endpoint);
   }
 
-  /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
+  /** Lists the entries of this organization and backend at all endpoints. The oldest entry comes first. */
   async listEverywhere(): Promise<Entry[]> {
     const files = await this.safely((folder) => readEntries(this.disk, folder));
-    // After a change of the endpoint, `recover` may have written an entry a second time.
+    // If the endpoint has changed, `recover` may have written an entry twice.
     for (const [file, { key, endpoint }] of files ?? [])
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
     const own = this.purposeOf({ urn: "" });
-    // `recover` doesn't always have the organization, or the backend of an exported state.
+    // `recover` doesn't always know the organization, or the backend of an exported state.
     const isOwn = ({ organization, backend, recovered }: Entry): boolean =>
       (organization === own.organization || (recovered === true && organization === undefined)) &&
       (backend === own.backend || (recovered === true && backend === this.cwd));
@@ -273,7 +274,7 @@ export class Journal {
   }
 
   private async withFileOf(key: string, work: (file: string) => Promise<void>): Promise<void> {
-    if (!this.files.has(key)) await this.listEverywhere(); // learns the files of all entries
+    if (!this.files.has(key)) await this.listEverywhere(); // records the files of all entries
     const file = this.files.get(key);
     if (file !== undefined) await this.safely(() => work(file));
   }
@@ -309,8 +310,8 @@ export class Journal {
         "unusable",
         `the journal of creations${where} can't be used (${why}). Creations proceed without it, but if one is killed, the next ` +
           "`pulumi up` may create its object a second time. Free disk space, make the folder writable, or set " +
-          "cloudinfra:journalDir to another folder. After a kill, run `npx pulumi-cloudinfra recover` before the next " +
-          "`pulumi up`: here, once the folder can be used, or on another machine",
+          "cloudinfra:journalDir to another folder. If a creation is killed, run `npx pulumi-cloudinfra recover` before the " +
+          "next `pulumi up`, either here, once the folder can be used, or on another machine",
       );
       return undefined;
     }

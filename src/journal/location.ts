@@ -35,12 +35,12 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
 }
 
 /**
- * The purpose of a creation. Each purpose has at most one entry. The creation either replaces the resource with a key, or creates a
- * resource that doesn't exist yet, which only its URN within one stack identifies (I2).
+ * The purpose of a creation. Each purpose has at most one entry. The creation either replaces the resource with a key, or creates a new
+ * resource, which is identified only by its URN within one stack (I2).
  */
 export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
-/** Returns the name of the file that holds the entry for a purpose. */
+/** Returns the name of the file that contains the entry for a purpose. */
 export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
   return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
@@ -56,7 +56,7 @@ export function stackOf(urn: string): string {
  * project file, then the current login.
  *
  * @param folder the folder of the project file, or a folder in it
- * @returns the folder of the project file if there is no URL, because only the folder then distinguishes stacks with the same name
+ * @returns the folder of the project file if there is no URL, because then only the folder distinguishes stacks with the same name
  */
 export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
   const file = projectFileFor(folder);
@@ -84,7 +84,7 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Returns the user's home, or a folder that doesn't exist if the user has none. */
+/** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   try {
     return HOME || os.homedir();
@@ -93,7 +93,10 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Removes a password and a final slash, hashes a query because it may contain secrets, and makes folders absolute. */
+/**
+ * Normalizes a backend URL. Removes a password and a trailing slash, hashes a query because it may contain secrets, and makes folders
+ * absolute.
+ */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;
@@ -107,7 +110,7 @@ function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
 /** The names of Pulumi's project file, in the order in which the CLI checks them. */
 const NAMES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
-/** Finds Pulumi's project file as the CLI does: in a folder, or in the nearest folder above it that has one. */
+/** Finds Pulumi's project file as the CLI does: in a folder, or in its nearest parent folder that contains one. */
 export function projectFileFor(folder: string): string | undefined {
   const found = NAMES.map((name) => path.join(folder, name)).find((file) => existsSync(file));
   const above = path.dirname(folder);

@@ -3,8 +3,8 @@ import { referencedValue } from "./changes";
 import type { Field, WireFields } from "./kinds";
 
 /**
- * Whether the service has assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply
- * contains another address, somebody has set this one.
+ * Reports whether the service assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply
+ * contains a different address, somebody has set this one.
  */
 export function isLateAddress(
   field: Field,
@@ -21,12 +21,15 @@ export function isLateAddress(
 
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
-/** Whether a `publicIp` lets the service choose an address (§2.2): any string except an address or a usual word for "no address". */
+/**
+ * Reports whether a `publicIp` lets the service choose an address (§2.2). Any string does so, except an address or a common word for "no
+ * address".
+ */
 export function asksForAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
 }
 
-/** Whether a `publicIp` is a usual word for "no address". */
+/** Reports whether a `publicIp` is a common word for "no address". */
 export function meansNoAddress(value: unknown): boolean {
   return value === null || (typeof value !== "object" && NO_ADDRESS.test(String(value).trim()));
 }
@@ -37,41 +40,41 @@ export function addressesIn(field: Field, object: WireFields): string[] {
   return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
 }
 
-/** Returns the object's address that is reachable from the internet. */
+/** Returns the address at which the object is reachable from the internet. */
 export function publicAddressIn(field: Field, object: WireFields): string | undefined {
   return addressesIn(field, object).find((one) => !isPrivate(one));
 }
 
-/** Returns the fields that contain the public address, except the field for the mode. */
+/** Returns the fields that contain the public address, other than the field for the mode. */
 export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
   return addressFields.filter((name) => name !== wire);
 }
 
-/** Whether the object has lost its address. Returns `undefined` if the reply omits the fields for the address. */
+/** Reports whether the object has lost its address. Returns `undefined` if the reply omits the fields for the address. */
 export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
   if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Whether the object shows an address, or a reference to an address, in place of the mode. */
+/** Reports whether the object contains an address, or a reference to an address, in place of the mode. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
   const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
   return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
 
-/** Whether the object shows a public address in any field. */
+/** Reports whether the object has a public address in any field. */
 export function hasPublicAddress(field: Field, object: WireFields): boolean {
   const isPublic = (value: unknown): boolean => isAddress(value) && !isPrivate(value);
   return addressesIn(field, object).length > 0 || Object.values(object).some(isPublic);
 }
 
-/** Whether an address is only reachable from a private network. */
+/** Reports whether an address is reachable only from a private network. */
 export function isPrivate(address: string): boolean {
   return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Private networks (RFC 1918, 6598, 3927 and 4193). */
+/** The private networks (RFC 1918, 6598, 3927 and 4193). */
 const PRIVATE = new BlockList();
 PRIVATE.addSubnet("10.0.0.0", 8);
 PRIVATE.addSubnet("172.16.0.0", 12);
@@ -82,9 +85,9 @@ PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
 /**
- * Returns the address that the object has instead of the address `value`, if the field for the mode is empty or contains a mode such as
- * "auto". A private address doesn't replace a public one. If `value` means "no address" and the field is empty, returns the object's public
- * address.
+ * Returns the object's current address if it differs from the address `value`. The field for the mode must be empty or contain a mode such
+ * as "auto". A private address doesn't replace a public one. If `value` means "no address" and the field is empty, returns the object's
+ * public address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = referencedValue(field, object[field.wire], value);
@@ -95,7 +98,7 @@ export function addressBeside(field: Field, value: unknown, object: WireFields):
   return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));
 }
 
-/** Whether a value is an IP address. */
+/** Reports whether a value is an IP address. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) > 0;
 }

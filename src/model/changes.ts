@@ -5,12 +5,15 @@ import { SSH_KEY } from "../diagnostics/redact";
 import { type Arguments, type Field, isMap, isUnknown, type Json } from "./kinds";
 import { labelsOf } from "./labels";
 
-/** Returns the fields that differ. An unknown value differs from every known value. */
+/** Returns the fields whose values differ. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
   return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
 }
 
-/** Property paths in the options `ignoreChanges` and `replaceOnChanges`, such as `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
+/**
+ * The property paths in the options `ignoreChanges` and `replaceOnChanges`, such as `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or
+ * `*`.
+ */
 export type PropertyPaths = readonly string[];
 
 /** The steps of a path. A number is an index, and never a label key. */
@@ -23,7 +26,8 @@ export interface ChangeOptions {
 }
 
 /**
- * Whether `ignoreChanges` covers a property. A path covers everything below it, and a path that ends in `*` also covers its parent.
+ * Reports whether `ignoreChanges` covers a property. A path includes everything below it, and a path that ends in `*` also includes its
+ * parent.
  *
  * @param property the steps to the property, such as `["labels", "env"]`
  */
@@ -33,14 +37,14 @@ export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean 
   return ignored.map(parsePath).some(covers);
 }
 
-/** Whether an option lists an argument, or a property of it. */
+/** Reports whether an option lists an argument or one of its properties. */
 export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
   return paths.some((path) => ["*", name].includes(String(parsePath(path)[0])));
 }
 
 /**
- * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine does the same, but not for replacements,
- * and with its own inputs, which differ from the object after a failure.
+ * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not for
+ * replacements. In addition, its inputs differ from the object after a failure.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
@@ -69,7 +73,7 @@ function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => bo
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
-/** Returns the fields, such that changes listed in `replaceOnChanges` require a replacement. */
+/** Returns the fields, marked so that changes listed in `replaceOnChanges` require a replacement. */
 export function withReplaceOnChanges(
   fields: readonly Field[],
   paths: PropertyPaths = [],
@@ -108,17 +112,20 @@ function parsePath(path: string): PathSteps {
   });
 }
 
-/** Whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint equals its key. */
+/**
+ * Reports whether two values of a field are equal. SSH keys are compared as a set, and their comments and options are ignored. A
+ * fingerprint equals its key.
+ */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") {
     const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
-  // The state may contain a whole object as a remote value.
+  // A remote value in the state may be an object.
   return isSameJson(comparable(field, one), comparable(field, other));
 }
 
-/** Returns a value in the form for comparisons. IPv6 addresses have one canonical form, as in URLs. */
+/** Returns a value in the form used for comparisons. IPv6 addresses have one canonical form, as in URLs. */
 function comparable(field: Field, value: unknown): unknown {
   const word = referencedValue(field, value) ?? undefined;
   const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
@@ -127,7 +134,7 @@ function comparable(field: Field, value: unknown): unknown {
 
 /**
  * Returns the value of a reference that the service returns as an object. The object's other members, such as prices, don't belong to the
- * instance. An object in place of the public address stands for that address, unless its id is one of the `own` values.
+ * instance. An object in place of the public address represents that address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return word;
@@ -137,7 +144,7 @@ export function referencedValue({ type, addressFields }: Field, word: unknown, .
   return ADDRESSES.map((name) => word[name]).find((address) => typeof address === "string" && isIP(address) > 0) ?? id;
 }
 
-/** The members that may contain the address, if an object is shown in place of the public address. */
+/** The members that may contain the address, if an object is returned in place of the public address. */
 const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** Returns the id of an object, from the first member that contains one. Any other value is returned unchanged. */
@@ -147,7 +154,7 @@ export function referencedId(word: unknown, members: readonly string[] = ["id"])
   return members.map((name) => word[name]).find(isId) ?? word;
 }
 
-/** Whether two JSON values are equal. A number is equal to the same number in a string. */
+/** Reports whether two JSON values are equal. A number equals the same number in a string. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one === "number" && typeof other === "string")
     return other.trim() === other && Number(other || "-") === one;
@@ -163,15 +170,15 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Whether an argument has changed. For SSH keys, an empty list means that there are no keys, but a missing list means that the keys aren't
- * managed.
+ * Reports whether an argument has changed. For SSH keys, an empty list means that there are no keys, but a missing list means that the keys
+ * aren't managed.
  */
 export function isChanged(field: Field, before: unknown, after: unknown): boolean {
   const isListed = (value: unknown): boolean => field.type === "keys" && value !== undefined;
   return isListed(before) !== isListed(after) || !sameValue(field, before, after);
 }
 
-/** Returns the inputs with the recorded form of equal values, because the engine compares inputs itself. */
+/** Returns the inputs with equal values in their recorded form, because the engine compares the inputs itself. */
 export function withRecordedForm<News extends Arguments>(
   fields: readonly Field[],
   olds: Arguments,
@@ -200,7 +207,7 @@ const HASHES = [
   },
 ];
 
-/** Whether a list contains the fingerprint of an SSH key. */
+/** Reports whether a list contains the fingerprint of an SSH key. */
 export function hasFingerprint(list: unknown): boolean {
   return HASHES.some(({ form }) => hasItemMatching(form, list));
 }
@@ -220,15 +227,15 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
 }
 
 /**
- * Returns the types and keys of a list of SSH public keys in single-line form (§2.2), or `undefined` if the list contains anything else, such
- * as a fingerprint.
+ * Returns the types and keys of a list of SSH public keys in single-line form (§2.2). Returns `undefined` if the list contains anything
+ * else, such as a fingerprint.
  */
 export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
 }
 
-/** Returns the fingerprint of a key, or the one in a string. Any other line is returned unchanged. */
+/** Returns the fingerprint of a key, or the fingerprint in a string. Any other line is returned unchanged. */
 function fingerprintOf(line: string, { form, of }: KeyHash): string {
   const [, , blob] = SSH_KEY.exec(line) ?? [];
   return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));

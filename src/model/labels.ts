@@ -3,19 +3,19 @@ import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
 
-/** Returns labels as a map. Any other value counts as no labels. */
+/** Returns labels as a map. Returns an empty map for any other value. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Whether labels have an unknown form and can't be read. */
+/** Reports whether labels have an unknown form and can't be read. */
 export function isUnreadable({ type }: Field, word: unknown): boolean {
   return type === "labels" && word !== undefined && word !== null && !isMap(word);
 }
 
 /**
- * Maps each of the program's label keys to its remote key: the same key or, if the object doesn't have it, the key in lower case. Services
- * may convert keys to lower case, unless the field is known to preserve their case.
+ * Maps each label key in the program to its remote key. This is the same key or, if the object doesn't have it, the key in lower case.
+ * Services may convert keys to lower case, unless the field is known to preserve their case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
@@ -31,7 +31,7 @@ export function remoteKeysOf(
   );
 }
 
-/** Returns the state without label keys that change only in case, because the service may show the new key under the old name. */
+/** Returns the state without label keys whose case changes, because the service may return the new key under the old name. */
 export function withoutRecasedKeys<Olds extends Arguments>(
   fields: readonly Field[],
   olds: Olds,

@@ -6,12 +6,12 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** A resource's name in its inputs, with the members that show whether the name was generated. */
+/** A resource's name in its inputs, with the members that determine whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**
- * Returns the generated name of a resource for which the program sets none. The name stays the same, even if the setting
- * `pulumi:autonaming` changes.
+ * Returns the generated name of a resource without a name in the program. The name stays the same, even if the setting `pulumi:autonaming`
+ * changes.
  */
 export function generatedName(
   kind: Kind,
@@ -21,12 +21,12 @@ export function generatedName(
   if (news.given.name !== undefined || isMissing(olds, news)) return {};
   const { isAutonamed } = olds;
   if (hasGeneratedName(olds)) return { name: olds.name, ...(isAutonamed && { isAutonamed }) };
-  // A name that doesn't follow a pattern needs no mark: the next check recognizes its ending.
+  // A name that doesn't follow a pattern needs no mark, because the next check recognizes its ending.
   const isMarked = news.autonaming !== undefined || olds.key === undefined;
   return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };
 }
 
-/** Returns the failure of a resource without a name if `pulumi:autonaming` disables generated names. */
+/** Returns the failure for a resource without a name if `pulumi:autonaming` disables generated names. */
 export function nameFailures(olds: NamedInputs, news: Declared): string[] {
   return isMissing(olds, news) ? ["name: is required, because pulumi:autonaming has the mode disabled"] : [];
 }
@@ -36,8 +36,8 @@ function isMissing(olds: NamedInputs, news: Declared): boolean {
 }
 
 /**
- * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, so is a
- * name with random parts: a preview never shows a name that `up` doesn't use.
+ * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
+ * with random parts is also unknown, so that a preview never shows a name that `up` doesn't use.
  */
 function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   const key = olds.key ?? news.key;
@@ -48,7 +48,7 @@ function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   return knownKey === undefined ? UNKNOWN : name + nameSuffix(knownKey);
 }
 
-/** Whether the provider generated the name of a resource. Somebody may have changed it since. */
+/** Reports whether the provider generated the name of a resource. Somebody may have changed it since then. */
 function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;
   return isAutonamed === true || name.endsWith(nameSuffix(key));
@@ -65,7 +65,7 @@ const ALPHABETS = new Map([
   ["num", DIGITS],
 ]);
 
-/** Fills in a naming pattern as Pulumi's engine does. Returns `undefined` if it has random parts and the key is unknown. */
+/** Fills in a naming pattern as Pulumi's engine does. Returns `undefined` if the pattern has random parts and the key is unknown. */
 function fillPattern(pattern: string, name: string, key: string | undefined): string | undefined {
   const parts = pattern.split(/(\$\{(?:name|uuid|(?:hex|alphanum|string|num)\(\d+\))\})/);
   const filled = parts.map((part, index) => {
@@ -85,7 +85,7 @@ function randomPart(expression: string, seed: string): string {
   return Array.from({ length: Number(length) }, character).join("");
 }
 
-/** Whether two names are equal, apart from case and surrounding white space. */
+/** Reports whether two names are equal, ignoring case and surrounding white space. */
 export function isSameName(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

@@ -32,9 +32,9 @@ export interface OutputSources {
   readonly hidden: HiddenInputs;
   /** The managed arguments. */
   readonly values: Arguments;
-  /** The remote values that differ from them. */
+  /** The remote values that differ from the arguments. */
   readonly remoteValues: RemoteValues;
-  /** For arguments that somebody has changed since: the applied values. */
+  /** The applied values of arguments that somebody has changed since then. */
   readonly applied?: RemoteValues | undefined;
   /** The previous state, which is empty for a new object. Fields that a reply omits are unchanged. */
   readonly before: RecordedMembers;
@@ -67,7 +67,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     applied: unlessEmpty(known.applied),
     unmanaged,
     keepsCase: keepsCase(context.kind, object, known),
-    // Lists have no ETag header, and other replies may lack it.
+    // Lists have no ETag header, and other replies may omit it.
     isRevisionInHeader:
       object.isInHeaderOnly || (!object.isFromOwnUrl && known.before.isRevisionInHeader) ? true : undefined,
     shown: shownProperties(context, object, known, unmanaged),
@@ -75,7 +75,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
   return recorded(toPlainJson(state));
 }
 
-/** Whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
+/** Reports whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
 function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: OutputSources): true | undefined {
   const areShown = fields.flatMap(({ type, name, wire }) => {
     const own = type === "labels" ? Object.keys(labelsOf(values[name])) : [];
@@ -85,7 +85,10 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
-/** Returns the names of the optional properties that the object's own URL shows, including unmanaged ones. Other replies prove nothing. */
+/**
+ * Returns the names of the optional properties that a reply from the object's own URL contains, including unmanaged ones. Other replies
+ * prove nothing.
+ */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
@@ -108,7 +111,7 @@ function shownProperties(
   return names.length > 0 ? names : undefined;
 }
 
-/** Returns values, or `undefined` if there are none. */
+/** Returns the given values, or `undefined` if there are none. */
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
@@ -154,7 +157,7 @@ function instanceOutputs(
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
 }
 
-/** Returns the additional properties of the reply. Those that the reply omits are unchanged, because list items may be sparse. */
+/** Returns the additional properties of the reply. Properties that the reply omits are unchanged, because list items may be sparse. */
 function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
   const shown = new Set([
@@ -164,13 +167,13 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
   const found = Object.entries(fields).filter(([name]) => !shown.has(name));
   const steady = found.map(([name, now]) => {
     const before = known[name];
-    // A list may show a number that another reply shows as a string.
+    // A list may contain a number that another reply contains as a string.
     return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
   });
   return { ...known, ...Object.fromEntries(steady) };
 }
 
-/** Whether nothing has changed. In that case, a reply without a revision keeps the recorded one. */
+/** Reports whether nothing has changed, so that the recorded revision still applies if the reply has none. */
 function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
   return (
@@ -179,7 +182,7 @@ function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   );
 }
 
-/** Returns a string field: the former value if the reply omits it, and `undefined` if it is null. */
+/** Returns a string field. Returns the former value if the reply omits the field, and `undefined` if it is null. */
 function textOrPrevious(fields: ApiObject["fields"], name: string, before: unknown): unknown {
   const value = fields[name];
   if (value === undefined) return before;
@@ -192,15 +195,15 @@ function sameMoment(now: unknown, before: unknown): unknown {
   return isSameMoment(now, before) ? before : now;
 }
 
-/** Whether two dates are equal to the second. */
+/** Reports whether two dates are equal to the second. */
 export function isSameMoment(one: unknown, other: unknown): boolean {
   const [a, b] = [one, other].map(wholeSecond);
   return a !== undefined && a === b;
 }
 
 /**
- * Whether a date is more than the given number of seconds later than another one. Replies may round fractions differently, so a difference
- * of one second proves nothing. Neither does a date without a time zone.
+ * Reports whether a date is later than another one by more than the given number of seconds. Replies may round fractions differently, so a
+ * difference of one second proves nothing. A date without a time zone also proves nothing.
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
   const [a, b] = [one, other].map((text) => (hasTimeZone(text) ? wholeSecond(text) : undefined));
@@ -227,16 +230,16 @@ function ipAddress(
   const { unmanaged: { publicIp: others } = {} } = before;
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
-  // If the mode has changed, the address has changed, too.
+  // If the mode has changed, the address has also changed.
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output with the public address, which has its own fields besides the field for the mode. */
+/** The output that contains the public address. The service returns the address and the mode in different fields. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**
- * Returns the object with null for each removed field. Many services omit empty fields: if the object's own URL has shown a field, and omits
- * it at a later revision, the field has been removed. A field that it has never shown may still have a value.
+ * Returns the object with null for each removed field. Many services omit empty fields. A field was removed if the object's own URL
+ * returned it before, and omits it at a later revision. A field that was never returned may still have a value.
  */
 export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
   const { shown = [], revision } = state;
@@ -258,8 +261,8 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
 const DIGEST_CHARACTERS = 12;
 
 /**
- * Returns digests of the object's unmanaged fields, which later show whether somebody has changed one of them. Fields that the reply omits
- * are unchanged.
+ * Returns digests of the object's unmanaged fields, which reveal later whether somebody has changed one of them. Fields that the reply
+ * omits are unchanged.
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],
@@ -276,7 +279,7 @@ export function digestUnmanagedFields(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** Returns the remote value of an unmanaged field. For labels, returns the unmanaged ones. */
+/** Returns the remote value of an unmanaged field. For labels, returns only the unmanaged ones. */
 function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];

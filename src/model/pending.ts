@@ -12,7 +12,7 @@ export function parseSentBody(body: string): WireFields | undefined {
   }
 }
 
-// States of all released versions must parse, so a malformed member counts as missing.
+// The states of all released versions must parse, so a malformed member is treated as missing.
 export const string = v.fallback(v.optional(v.string()), undefined);
 export const number = v.fallback(v.optional(v.number()), undefined);
 export const flag = v.fallback(v.optional(v.boolean()), undefined);
@@ -33,19 +33,19 @@ const record = v.object({
   at: number,
   operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
   failed: flag,
-  /** For updates: the requested values. Null removes the property. */
+  /** For updates: the requested values. Null means that the property is removed. */
   asked: values,
-  /** Name of the explicit provider that started the creation. */
+  /** The name of the explicit provider that started the creation. */
   provider: string,
-  /** Names of the arguments that were secret when it was started. */
+  /** The names of the arguments that were secret when the creation or update was started. */
   secrets: strings,
   /** For creations: whether the name was generated. */
   isAutonamed: flag,
-  /** Ids of objects that resources have imported since. The creation may have created one of them. */
+  /** The ids of objects that resources have imported since then. The creation may have created one of these objects. */
   imported: strings,
   /** For updates: whether the request may not have reached the service. */
   isUnsure: flag,
-  /** For updates: the revision in the reply. While the object still has this revision, all values that it shows are those of the update. */
+  /** For updates: the revision in the reply. While the object has this revision, all its values come from the update. */
   revision: string,
   /** For updates: the new id that the service has given the object. */
   otherId: string,
@@ -57,10 +57,10 @@ const record = v.object({
  */
 export type Pending = v.InferOutput<typeof record>;
 
-/** Parses the record. A malformed value counts as missing. */
+/** Parses the record. A malformed value is treated as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
-/** The name and the project in a creation request. The program may use another project by now. */
+/** The name and the project in a creation request. The program may use a different project by now. */
 export interface Sent {
   readonly name: string | undefined;
   readonly project: string | undefined;
@@ -98,8 +98,8 @@ export function toOperation({ id, url }: { id: string; url: string }): Operation
 const KEY_KEPT_MS = 23 * 3_600_000;
 
 /**
- * Whether the service still repeats its first reply for this key. It keeps keys for 24 hours (§4.7), minus one hour here for clock
- * differences. A time in the future is invalid.
+ * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7), and one hour less is
+ * assumed here because clocks differ. A time in the future is invalid.
  */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;

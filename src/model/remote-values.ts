@@ -4,8 +4,8 @@ import type { Arguments, Field, Json, RemoteValues, WireFields } from "./kinds";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 
 /**
- * Returns the remote value of a field, or `undefined` if the reply omits it, which proves nothing. For labels, returns only those whose keys
- * are in one of the `managed` values.
+ * Returns the remote value of a field. Returns `undefined` if the reply omits the field, which proves nothing. For labels, returns only
+ * those whose keys are in one of the `managed` values.
  */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
   const word =
@@ -21,7 +21,7 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** Returns a string field or the value of a reference. An empty string counts as null. */
+/** Returns a string field or the value of a reference. An empty string is treated as null. */
 export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): unknown {
   return word === "" ? null : referencedValue(field, word, ...own);
 }
@@ -66,9 +66,9 @@ export interface DriftResult {
   /** The arguments, with the remote values of those that somebody has changed. */
   readonly values: Arguments;
   readonly remoteValues: RemoteValues;
-  /** For changed arguments: the applied values whose remote values are known. */
+  /** The applied values of changed arguments, if their remote values are known. */
   readonly applied: RemoteValues;
-  /** Names of the arguments that somebody has changed, and of the arguments that the reply omits. */
+  /** The names of the arguments that somebody has changed, and of the arguments that the reply omits. */
   readonly drifted: readonly string[];
   readonly untold: readonly string[];
 }
@@ -79,7 +79,7 @@ interface KnownValues {
   readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the remote values are unknown because only the reply to the creation request has shown the object. */
+  /** Whether the remote values are unknown because only the reply to the creation request has contained the object. */
   readonly isEcho?: boolean | undefined;
 }
 
@@ -103,7 +103,7 @@ export function compareRemoteValues(
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);
-    // A service that shows null beside an address also shows null without an address.
+    // If a service returns null alongside an address, it also returns null without an address.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
@@ -116,7 +116,7 @@ export function compareRemoteValues(
   return { values, remoteValues, applied, drifted, untold };
 }
 
-/** An argument, and its remote value if they differ. */
+/** An argument, and its remote value if the two differ. */
 interface ComparedValue {
   readonly value: unknown;
   readonly word?: unknown;
@@ -136,7 +136,7 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
   if (sameValue(field, now, isRemembered ? word : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
-  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may show the recorded form
+  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may contain the recorded form
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
   const last = isRemembered ? { value, word } : applied;
@@ -168,15 +168,15 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
 }
 
 /**
- * Whether another remote value must be a normalized form of the argument. For a field that requires a replacement, a difference in case must
- * not look like drift: the reply to the creation may repeat the request, so the normalized form may be unknown.
+ * Reports whether a different remote value must be a normalized form of the argument. If a field requires a replacement, a difference in
+ * case must not look like drift. The reply to the creation may repeat the request, so the normalized form may be unknown.
  */
 function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
   if (change !== "replace" || typeof word !== "string" || typeof value !== "string") return false;
   return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
-/** Returns a remote value in the form of an argument. Returns `undefined` for an absent value. */
+/** Converts a remote value to the form of an argument. Returns `undefined` for an absent value. */
 export function toProgramValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
   if (field.type === "text") return toText(referencedValue(field, word));

@@ -8,7 +8,8 @@ import { remoteTextOf } from "./remote-values";
 import type { DesiredArguments, Recorded } from "./state";
 
 /**
- * Returns the body of a creation request (§2.2, §4.2). The same inputs always give the same string, because a retry must repeat the body.
+ * Returns the body of a creation request (§2.2, §4.2). The same inputs always result in the same string, because a retry must repeat the
+ * body.
  */
 export function creationBody(fields: readonly Field[], inputs: Arguments): string {
   const body = fields
@@ -30,8 +31,8 @@ interface Sources {
 }
 
 /**
- * Returns the body of an update (§4.5): every writable field. Unmanaged fields have their current values, so that the update doesn't remove
- * other people's changes.
+ * Returns the body of an update (§4.5), which contains every writable field. Unmanaged fields keep their current values, so that the update
+ * doesn't remove other people's changes.
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
@@ -45,13 +46,13 @@ export function updateBody(fields: readonly Field[], sources: Sources): string {
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
-  // The object may have an ignored field that isn't shown. Omitting the field would remove it.
+  // The object may have a value for an ignored field that the reply omits. Omitting the field from the body would remove it.
   if (isIgnored(ignored, [field.name]))
     return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
   if (before === undefined && desired === undefined) return currentValue(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
-  // If an index of the list is ignored, the key at that index may be in the form that the service returns.
+  // If an index of the list is ignored, the key at that index may have the form that the service returns.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
@@ -61,7 +62,7 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown =>
   addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
 /**
- * Returns the current value in a form that a request can contain. If the object still shows the recorded remote value, that is the applied
+ * Returns the current value in a form that a request can contain. If the object still has the recorded remote value, that is the applied
  * value.
  */
 function currentValue(field: Field, sources: Sources): unknown {
@@ -112,7 +113,7 @@ function unreadableLabels({ name }: Field): CloudInfraError {
   return new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** Requires that the object shows the unmanaged fields that its own URL has shown. If a list omits them, the update would remove them. */
+/** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, because the update would remove them. */
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Recorded },

@@ -22,19 +22,16 @@ import {
 
 /** The secrets of a resource, which must not appear in its errors. */
 export interface Secrets {
-  /** Names of the arguments that are or were secret, and of the outputs that contain a former secret. */
+  /** The names of arguments that are or were secret, and of outputs that contain a former secret. */
   readonly names: ReadonlySet<string>;
-  /** Every string in their values, as given and as normalized by the service. */
+  /** All strings in their values, both as given and as normalized by the service. */
   readonly strings: readonly string[];
 }
 
-/** Anything that may contain secrets: inputs, a state, or what a creation or an update has requested. */
+/** A source of secrets: inputs, a state, or the values that a creation or an update has requested. */
 export type SecretSource = RemoteValues & Omit<RecordedMembers, ArgumentName>;
 
-/**
- * Returns the secrets of inputs and states, according to the marks in each of them, and the secrets of their unfinished creations and
- * updates.
- */
+/** Returns the secrets in inputs and states, according to their own marks, and the secrets of their unfinished creations and updates. */
 export function secretsOf(...sources: readonly SecretSource[]): Secrets {
   const all = sources.flatMap((source) => {
     const { pending } = source;
@@ -61,7 +58,7 @@ export function secretsIn(args: unknown, names: readonly string[]): Secrets {
 /**
  * Returns the arguments that a creation or an update has requested, with its own secrets.
  *
- * @param otherwise the names of the secrets, in case they were not recorded
+ * @param otherwise the names of the secrets, used if none were recorded
  */
 export function requestedArguments(pending: Pending, otherwise?: readonly string[]): SecretSource {
   const { asked, secrets } = pending;
@@ -70,8 +67,8 @@ export function requestedArguments(pending: Pending, otherwise?: readonly string
 }
 
 /**
- * Returns the program's inputs with additional secrets: values of the state that `ignoreChanges` keeps, although the program now contains
- * another value in plaintext.
+ * Returns the program's inputs with additional secrets. `ignoreChanges` may keep a secret value of the state, although the program now
+ * contains a different value in plaintext.
  *
  * @param olds the previous outputs, because prior inputs may have outdated marks (I4)
  */
@@ -89,7 +86,7 @@ function namesIn({ secrets = [], formerSecrets = [] }: SecretSource): string[] {
 /** A shorter label key, such as "name" or "team", may be an ordinary word. */
 const MIN_KEY_LENGTH = 8;
 
-/** Returns the strings in a value. The keys of secret labels are secret, too. */
+/** Returns the strings in a value. The keys of secret labels are also secret. */
 function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -113,14 +110,13 @@ export interface SecretSources {
   readonly given: Arguments & Pick<Desired, "secrets">;
   /** The state before the call. */
   readonly before: SecretSource;
-  /** Everything in which the call has found secrets. */
+  /** All sources in which the call has found secrets. */
   readonly known: readonly SecretSource[];
 }
 
 /**
- * Returns the names of the secret outputs: those that repeat a secret input or may be derived from one, and those that still contain,
- * repeat or derive from an input that was secret before. The latter are also in `former`, and the state lists them in `formerSecrets` as
- * long as this is so.
+ * Returns the names of the secret outputs. A secret output repeats a secret input or may be derived from one. Outputs that still depend on
+ * an input that was secret before are also listed in `former`, and in the state's `formerSecrets`.
  */
 export function secretOutputs(
   fields: readonly Field[],
@@ -143,7 +139,7 @@ export function secretOutputs(
 
   const own = outputNamesOf(outputs).filter((name) => !isField(name));
   const { strings: textsNow } = secretsOf({ ...outputs, formerSecrets: undefined, pending: undefined });
-  // Programs mark additionalProperties as secret, but after `pulumi import`, a refresh may come before the first run of a program.
+  // Programs mark additionalProperties as secret. After `pulumi import`, however, a refresh may run before the first run of a program.
   const secret = own.filter(
     (name) =>
       name === "additionalProperties" ||
@@ -167,7 +163,7 @@ export function secretOutputs(
     ...fields.map(({ name }) => name).filter(holdsFormer),
     ...own.filter(isFormerSecret),
   ].sort();
-  // The engine would mark only the labels that are secret now, but not those that become secret later.
+  // The engine would mark only the labels that are secret now, and not those that become secret later.
   return { names: [...declared, ...secret, ...formerSecrets], former: formerSecrets };
 }
 
@@ -175,7 +171,10 @@ function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
 }
 
-/** Whether two strings share a word that isn't in the endpoint. Only a part of a URL with a slug of the name may change. */
+/**
+ * Reports whether two strings share a word that isn't in the endpoint. If an output is a URL with a slug of the name, only the slug changes
+ * with the name.
+ */
 function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
   return wordsIn(one).some((word) => words.includes(word));

@@ -2,12 +2,12 @@ import * as v from "valibot";
 import type { Arguments, Json, RemoteValues } from "./kinds";
 import { flag, number, pendingSchema, string, strings, values } from "./pending";
 
-/** Properties as Pulumi's host passes them: plain JSON of unknown form. Only the host's interface and this codec use them. */
+/** Properties as Pulumi's host passes them: plain JSON of unknown structure. Only the host's interface and this codec use them. */
 export type Properties = Record<string, unknown>;
 
 const json = v.optional(v.unknown());
 
-/** The members of a typed state: the name of each in the stored properties, and its schema. */
+/** The members of a typed state, each with its name in the stored properties and its schema. */
 type Members = Readonly<Record<string, readonly [storedAs: string, schema: v.GenericSchema]>>;
 
 type Parsed<Table extends Members> = {
@@ -32,7 +32,7 @@ const programMembers = {
     "__timeouts",
     v.fallback(v.optional(v.object({ create: string, update: string, delete: string })), undefined),
   ],
-  /** Names of the arguments that are secret. */
+  /** The names of the arguments that are secret. */
   secrets: ["__secrets", strings],
   /** Whether the provider has generated the name. */
   isAutonamed: ["__autonamed", flag],
@@ -47,7 +47,7 @@ const inputMembers = {
   key: ["__key", string],
   /** The time at which the key was generated, in milliseconds since 1970. The service keeps keys for 24 hours (§4.7). */
   keyAt: ["__keyAt", number],
-  /** Id in the `import` option. */
+  /** The id in the `import` option. */
   importId: ["__import", string],
   /** The code with which the engine loads the provider. */
   providerText: ["__provider", json],
@@ -64,7 +64,7 @@ const outputMembers = {
 } as const satisfies Members;
 
 const hiddenOutputMembers = {
-  /** The service that has the object. */
+  /** The endpoint at which the object exists. */
   endpoint: ["__endpoint", string],
   /** A creation or an update whose outcome isn't known yet. */
   pending: ["__pending", pendingSchema],
@@ -72,26 +72,26 @@ const hiddenOutputMembers = {
    * Whether create returned an existing object. The state may still contain another record of that object, which the engine deletes later.
    */
   isResumed: ["__resumed", flag],
-  /** Whether only the reply to the creation request has shown the object so far. */
+  /** Whether only the reply to the creation request has contained the object so far. */
   isEcho: ["__echoed", flag],
-  /** Names of the properties that contain, repeat or are derived from the former value of an argument that was secret. */
+  /** The names of the properties that contain, repeat or are derived from the former value of an argument that was secret. */
   formerSecrets: ["__sealed", strings],
   /** The remote values after the last apply, if they differ from the arguments. */
   remoteValues: ["__words", values],
-  /** For arguments that somebody has changed since: the last applied value and its remote value. See `Applied`. */
+  /** The last applied values, and their remote values, of arguments that somebody has changed since then. See `Applied`. */
   applied: ["__applied", values],
   /** Digests of the unmanaged fields when the object was last read. */
   unmanaged: ["__unmanaged", values],
-  /** Names of the properties that the object's own URL has shown since they were applied. */
+  /** The names of the properties that the object's own URL has returned since they were applied. */
   shown: ["__shown", strings],
   /** Whether the service has returned a label key with its capital letters unchanged. */
   keepsCase: ["__keepsCase", flag],
-  /** Whether a field with a usual name for the revision holds something else, because the ETag header has another revision. */
+  /** Whether a field with a common name for the revision has a different meaning, because the ETag header has a different value. */
   isRevisionInHeader: ["__inHeader", flag],
 } as const satisfies Members;
 
 const optionMembers = {
-  /** URNs that the resource had before. */
+  /** The former URNs of the resource. */
   aliasUrns: ["__aliasUrns", strings],
   ignoreChanges: ["__ignoreChanges", strings],
   replaceOnChanges: ["__replaceOnChanges", strings],
@@ -101,13 +101,13 @@ const optionMembers = {
   autonaming: ["__autonaming", json],
 } as const satisfies Members;
 
-/** The program's values for a resource besides its arguments. They may differ from run to run. */
+/** The values that the program sets for a resource besides its arguments. They may differ from run to run. */
 export type ProgramValues = Parsed<typeof programMembers>;
 
-/** The provider's values for a resource besides its arguments. */
+/** The values that the provider sets for a resource besides its arguments. */
 export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers> {
   /**
-   * The program's values that the engine has saved with the inputs, if they differ from those of this run. They stay in the inputs, because
+   * The program's values that the engine saved with the inputs, if they differ from those of this run. They stay in the inputs, because
    * Pulumi would display a difference there as a change.
    */
   readonly savedValues?: ProgramValues | undefined;
@@ -145,12 +145,12 @@ export interface Declared extends Desired, Parsed<typeof optionMembers> {
   readonly given: Readonly<Properties>;
 }
 
-/** Builds inputs from members. */
+/** Builds inputs from their members. */
 export function desired(members: Omit<Desired, typeof role> & { readonly [role]?: never }): Desired {
   return members as Desired;
 }
 
-/** Builds a state from members. */
+/** Builds a state from its members. */
 export function recorded(members: Omit<Recorded, typeof role> & { readonly [role]?: never }): Recorded {
   return members as Recorded;
 }
@@ -159,7 +159,7 @@ const desiredMembers = { ...argumentMembers, ...inputMembers };
 const recordedMembers = { ...desiredMembers, ...outputMembers, ...hiddenOutputMembers };
 const PROGRAM_VALUES = "__now";
 
-/** Parses the inputs of a resource, as the program or the state has them. */
+/** Parses the inputs of a resource from the program or the state. */
 export function parseDesired(bag: Properties): Desired {
   return desired(parseMembers(desiredMembers, bag));
 }
@@ -209,7 +209,7 @@ function parseTable<Table extends Members>(table: Table, bag: Properties): Parse
 /**
  * Serializes inputs or a state.
  *
- * @param secrets names of the properties to mark as secret for the engine, which by itself marks only those whose input is secret
+ * @param secrets names of the properties to mark as secret for the engine, which on its own marks only those whose input is secret
  */
 export function toBag(state: Desired | Recorded, secrets: readonly string[] = []): Properties {
   const { savedValues } = state;
@@ -228,7 +228,7 @@ export function markSecret(bag: Properties, names: readonly string[]): Propertie
   return { ...bag, ...Object.fromEntries(marked.map(([name, value]) => [name, asSecret(value)])) };
 }
 
-/** How Pulumi marks a value as secret. */
+/** The key and value with which Pulumi marks a value as secret. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
@@ -242,25 +242,25 @@ function storedProperties(table: Members, members: object): Properties {
   return Object.fromEntries(stored.filter(([, value]) => value !== undefined));
 }
 
-/** Returns the program's values for a resource besides its arguments. */
+/** Returns the values that the program sets for a resource besides its arguments. */
 export function programValuesOf(values: ProgramValues): ProgramValues {
   const { urn, timeouts, secrets, isAutonamed, organization, projectFolder } = values;
   return { urn, timeouts, secrets, isAutonamed, organization, projectFolder };
 }
 
-/** Returns properties with the program's values of this run. The saved values stay in the inputs. */
+/** Returns properties with the values that the program sets in this run. The saved values stay in the inputs. */
 export function withProgramValues<State extends HiddenInputs>(state: State, now: ProgramValues): State {
   const savedValues = state.savedValues ?? programValuesOf(state);
   return { ...state, ...programValuesOf(now), savedValues };
 }
 
-/** Returns the hidden inputs as the engine has saved them. The program's values of this run may differ. */
+/** Returns the hidden inputs as the engine has saved them. The values that the program sets in this run may differ. */
 export function savedInputsOf(state: HiddenInputs): HiddenInputs {
   const { key, keyAt, importId, savedValues } = state;
   return { key, keyAt, importId, ...programValuesOf(savedValues ?? state) };
 }
 
-/** Returns the hidden inputs for the outputs: the saved values, and the program's values of this run. */
+/** Returns the hidden inputs for the outputs: the saved values, and the values that the program sets in this run. */
 export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
   const { key, keyAt, importId, savedValues } = state;
   return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
@@ -285,17 +285,17 @@ export function outputNamesOf(state: Outputs & Bag): string[] {
   return [...Object.keys(outputMembers), ...others].filter((name) => propertyOf(state, name) !== undefined);
 }
 
-/** Returns the resource's name in the program: what follows stack, project and type in its URN. It may contain colons. */
+/** Returns the resource's name in the program, which follows the stack, project and type in its URN. It may contain colons. */
 export function resourceName(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(3).join("::");
 }
 
-/** Deeper levels are omitted, so that the form of a reply can't make a creation fail. */
+/** Deeper levels are omitted, so that the structure of a reply can't make a creation fail. */
 const MAX_DEPTH = 64;
 
 /**
- * Returns properties in the form that the host supports. An `undefined` anywhere in them would fail or block a successful create, and dates
- * and class instances would change.
+ * Returns properties in a form that the host supports. An `undefined` value would fail or block a successful create, and dates and class
+ * instances would change.
  */
 export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);

@@ -17,7 +17,7 @@ import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import type { DesiredArguments, Recorded } from "./state";
 
-/** One managed property in the state, at the service and in the program. Labels that are shown are compared key by key. */
+/** One managed property in the state, in the service and in the program. Labels are compared key by key if the reply contains them. */
 export interface PropertySides {
   readonly field: Field;
   /** The steps to the property in the program, and the resulting path. */
@@ -28,7 +28,7 @@ export interface PropertySides {
   readonly known: unknown;
   /** The value that was applied before somebody changed the property and a refresh accepted the change. */
   readonly applied?: Applied | undefined;
-  /** The remote value now. If `isShown` is false, the reply omits the field, which proves nothing. */
+  /** The current remote value. If `isShown` is false, the reply omits the field, which proves nothing. */
   readonly now: unknown;
   readonly isShown: boolean;
   readonly desired: unknown;
@@ -58,7 +58,7 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    // A service that shows null beside a pinned address also shows null without it.
+    // If a service returns null alongside a pinned address, it also returns null without the address.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
@@ -105,7 +105,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
 export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
   isChanged(field, inState, desired);
 
-/** Whether the object has the desired value, regardless of who set it. */
+/** Reports whether the object has the desired value, regardless of who set it. */
 export const hasDesiredValue = (side: PropertySides): boolean =>
   side.isShown &&
   (sameValue(side.field, side.now, side.desired) ||
@@ -115,20 +115,22 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
     isBeside(side));
 
-/** Whether another address, or another reference to an address, has replaced the one that the object showed for an unchanged mode. */
+/** Reports whether a different address, or a reference to one, has replaced the one that the object had for an unchanged mode. */
 const isOtherAddress = (side: PropertySides): boolean => {
   const { field, inState, known, now } = side;
   const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
   return isOfMode && isAddress(known) === isAddress(now) && !sameValue(field, known, now);
 };
 
-/** Whether the object shows the desired address beside the mode, such as "auto", or the desired mode beside an address. */
+/** Reports whether the object has the desired address alongside the mode, such as "auto", or the desired mode alongside an address. */
 const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
-/** Whether the object shows null or a word such as "none" because it has no address, and the value means the same. */
+/**
+ * Reports whether the service returned null or a word such as "none" because the object has no address, and the value has the same meaning.
+ */
 const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
@@ -142,21 +144,21 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Whether the object shows the desired value in upper or lower case, as it did for the state's value. */
+/** Reports whether the object has the desired value in upper or lower case, just as it had the recorded value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
-/** Whether the object shows the desired value, and showed the former value differently. */
+/** Reports whether the object has the desired value, and had the former value in a different form. */
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
-/** Whether the object shows a value other than the desired one. */
+/** Reports whether the object has a value other than the desired one. */
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
-/** Whether the object shows a value that is neither recorded nor desired. */
+/** Reports whether the object has a value that is neither recorded nor desired. */
 export const isChangedByOthers = (side: PropertySides): boolean =>
   side.isShown &&
   !hasDesiredValue(side) &&
@@ -173,7 +175,7 @@ const isAssignedAddress = ({
   ...more
 }: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
-/** Whether the object shows every change of an update, as far as it shows the properties. Normalized values count. */
+/** Reports whether every changed property in the reply has the value that an update requested. Normalized values count. */
 export function isUpdateApplied(
   sides: readonly PropertySides[],
   isNormalized: (side: PropertySides) => boolean,
@@ -189,7 +191,10 @@ function entriesOf(labels: unknown): Map<string, unknown> {
   return new Map(Object.entries(labelsOf(labels)));
 }
 
-/** Whether the remote value is certainly a normalized form of the desired one: only the case differs, or it is an address for "auto" (§2.2). */
+/**
+ * Reports whether the remote value is certainly a normalized form of the desired one. Either only the case differs, or it is an address for
+ * "auto" (§2.2).
+ */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
   if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
@@ -197,14 +202,14 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    // If the address has a field of its own, the field for the mode keeps the mode.
+    // If the address has its own field, the other field still contains the mode.
     addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
 /**
- * Whether the remote value may be a normalized form of the desired one, because the service has normalized this property before. It doesn't
- * prove that an update of unknown outcome was applied.
+ * Reports whether the remote value may be a normalized form of the desired one, because the service has normalized this property before.
+ * Such a value doesn't prove that an update of unknown outcome was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;
@@ -212,7 +217,7 @@ export function mayBeNormalizedForm(side: PropertySides): boolean {
   return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(side);
 }
 
-/** Whether the service has normalized the recorded value, and its form of the desired value is unknown. */
+/** Reports whether the service has normalized the recorded value, while the normalized form of the desired value is unknown. */
 function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: PropertySides): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
   const others = [isRemembered ? known : undefined, applied?.word];
@@ -222,8 +227,8 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
 }
 
 /**
- * Whether the remote value can't be a form of the desired one: it is another address, lacks a desired SSH key, or has all keys that were to be
- * removed. The service may add keys of its own.
+ * Reports whether the remote value can't be a form of the desired one. Such a value is a different address, lacks a desired SSH key, or
+ * contains all keys that the update removes. The service may add its own keys.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
@@ -237,8 +242,9 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
 /**
- * Whether the object may show its former address in place of the mode that the update has set. With such a service, a pinned address looks
- * the same. If the state has a pinned address, only a new revision without any other change proves that the address is no longer pinned.
+ * Reports whether the object may have its former address in place of the mode that the update has set. If a service returns addresses, a
+ * pinned address looks the same. If the state has a pinned address, only a new revision without any other change proves that the address is
+ * no longer pinned.
  */
 export function keepsAddress(
   side: PropertySides,
@@ -250,13 +256,13 @@ export function keepsAddress(
   return sameValue(side.field, side.now, remoteValueOf(side.field, before.fields));
 }
 
-/** Whether the remote value may be an address in place of the desired mode. */
+/** Reports whether the remote value may be an address in place of the desired mode. */
 export function mayShowMode({ field, now, desired, object }: PropertySides): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
   return isForMode && addressesIn(field, object).every((address) => address === now);
 }
 
-/** Whether the state has an address that isn't known to stand for a mode. */
+/** Reports whether the state has an address that isn't known to represent a mode. */
 function isPinned({ inState, applied }: PropertySides): boolean {
   const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
   return isAddress(inState) && !isOfMode;

@@ -1,10 +1,10 @@
 /** A source of time that tests can control. All times are in milliseconds. */
 export interface Clock {
-  /** Returns a monotonic time. Only differences are meaningful. */
+  /** Returns the time of a monotonic clock. Only differences are meaningful. */
   now(): number;
   /** Waits. Rejects with `signal.reason` as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `ring` once after the given time, as a limit for other work. Returns a function that cancels it. */
+  /** Calls `ring` once after the given time, to limit other work. Returns a function that cancels the call. */
   alarm(ms: number, ring: () => void): () => void;
 }
 
@@ -33,13 +33,13 @@ function startAlarm(ms: number, ring: () => void): () => void {
 }
 
 export interface Deadline {
-  /** Time on the clock that created the deadline, in milliseconds. */
+  /** The time of the deadline, in milliseconds on the clock that created it. */
   readonly at: number;
-  /** The whole time limit in milliseconds, for messages. */
+  /** The complete time limit in milliseconds, for messages. */
   readonly ms: number;
 }
 
-/** Creates a deadline that is this many milliseconds from now. */
+/** Creates a deadline that is the given number of milliseconds from now. */
 export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
@@ -49,9 +49,9 @@ export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** A signal that is aborted after a time limit or by the caller, whichever is first. */
+/** A signal that is aborted after a time limit or by the caller, whichever comes first. */
 export interface Limit {
-  /** Its reason is the caller's reason, or a `TimeoutError`. */
+  /** The signal. Its reason is the caller's reason, or a `TimeoutError`. */
   readonly signal: AbortSignal;
   /** Stops the timer and detaches the caller's signal. Call it when the work has ended. */
   release(): void;
@@ -76,8 +76,7 @@ export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
 }
 
 /**
- * Returns the result of the work, or rejects with the signal's reason if the signal is aborted first. The work itself may ignore the
- * signal.
+ * Returns the result of the work. Rejects with the signal's reason if the signal is aborted first. The work itself may ignore the signal.
  */
 export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -93,7 +92,7 @@ export function timeoutError(): DOMException {
   return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Whether a reason comes from {@link timeoutError}. */
+/** Reports whether a reason comes from {@link timeoutError}. */
 export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }

@@ -1,31 +1,31 @@
 import type { CloudInfraError } from "../diagnostics/error";
 /** The result of one poll. */
 export interface Sample {
-  /** Time of the poll, in milliseconds since the wait began. */
+  /** The time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
-  /** Duration of the poll in milliseconds; undefined for a value that was known before the first poll. */
+  /** The duration of the poll in milliseconds. Undefined for a value that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** From 0 to 1; undefined if the service doesn't report it. */
+  /** The progress from 0 to 1. Undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
 }
 
 /** The input of the schedule. */
 export interface WaitSoFar {
-  /** Milliseconds since the wait began. */
+  /** The time since the wait began, in milliseconds. */
   readonly elapsedMs: number;
   /** All polls so far, oldest first. */
   readonly samples: readonly Sample[];
   /** The minimum pause that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** From 0 to 1, chosen once per wait so that operations that started together aren't polled together. @default 0.5 */
+  /** A number from 0 to 1, chosen once per wait, so that operations that started together aren't polled together. @default 0.5 */
   readonly spread?: number | undefined;
 }
 
-/** Largest change of a pause by `spread`, as a share of the pause. Pauses that aim at the finish stay as they are. */
+/** The largest change of a pause by `spread`, as a share of the pause. Pauses that end at the estimated finish don't change. */
 const SPREAD = 0.2;
 /** The first poll is early, because some operations are fast or fail immediately. */
 const FIRST_MS = 550;
-/** A jump is a pause that aims at the estimated finish. It ends this long after it. */
+/** A jump is a pause until the estimated finish. It ends this long after the estimate, in milliseconds. */
 const AFTER_FINISH_MS = 80;
 /** Two estimates of the total duration agree if they differ by at most this share of the shorter one. */
 const AGREEMENT = 0.06;
@@ -33,21 +33,21 @@ const MIN_PAUSE_MS = 500;
 /** Without an estimate, a pause is this share of the elapsed time. */
 const FRACTION = 0.2;
 const MAX_FRACTION_MS = 8_000;
-/** In the first seconds, the share is larger. Otherwise, half of all polls would fall into that time. */
+/** In the first seconds, the share is larger. Otherwise, half of all polls would be sent in that time. */
 const EARLY_FRACTION = 0.3;
 const MAX_EARLY_MS = 2_000;
 /** If the estimates disagree, a pause is at least this share of the time until the earlier one. */
 const DISAGREEMENT_FRACTION = 0.2;
 const MAX_DISAGREEMENT_MS = 20_000;
 /**
- * A jump is at most as long as the elapsed time, so that early failures are detected in proportion. A tenth of the total duration is
- * always allowed, because doubling from half a second would take several polls.
+ * A jump is at most as long as the elapsed time, so that an early failure is detected early. A jump may always take a tenth of the total
+ * duration, because doubling from half a second would take several polls.
  */
 const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** A jump stops short of the finish by this multiple of the unevenness so far, because bursts of progress look even at first. */
+/** A jump ends early by this multiple of the unevenness so far, because bursts of progress look even at first. */
 const CAUTION = 5;
 /** With fewer distinct progress values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
@@ -58,12 +58,12 @@ export function nextPollMs(soFar: WaitSoFar): number {
 }
 
 interface Estimate {
-  /** Milliseconds until the earlier of the two estimates. */
+  /** The time until the earlier of the two estimates, in milliseconds. */
   readonly remainingMs: number;
   readonly agreed: boolean;
-  /** Number of distinct progress values. */
+  /** The number of distinct progress values. */
   readonly values: number;
-  /** Largest deviation from even progress so far, in milliseconds. */
+  /** The largest deviation from even progress so far, in milliseconds. */
   readonly unevennessMs: number;
 }
 
@@ -108,13 +108,13 @@ function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: 
   return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), MAX_JUMP_MS);
 }
 
-/** Returns the shortest duration of a poll. Longer ones may include a wait for the rate limit. */
+/** Returns the shortest duration of a poll. Longer durations may include a wait for the rate limit. */
 function roundTripMs(samples: readonly Sample[]): number {
   const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
   return known.length === 0 ? 0 : known.reduce((shortest, tookMs) => Math.min(shortest, tookMs));
 }
 
-/** Estimates the finish from the average rate and from the recent rate. The result is reliable only if they agree. */
+/** Estimates the finish from the average rate and from the recent rate. The result is reliable only if both agree. */
 function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const known = samples.filter(hasProgress);
   const first = known[0];
@@ -147,38 +147,38 @@ function hasProgress(sample: Sample): sample is Sample & { readonly progress: nu
 
 /** Exponential backoff with full jitter, for retries of requests and of failed polls. */
 export interface Backoff {
-  /** Upper bound of the first pause, in milliseconds. It doubles with each failure. */
+  /** The upper bound of the first pause, in milliseconds. It doubles with each failure. */
   readonly baseMs: number;
-  /** Upper bound of every pause, in milliseconds. */
+  /** The upper bound of every pause, in milliseconds. */
   readonly capMs: number;
 }
 
 /**
  * Returns the milliseconds to pause after a failure.
  *
- * @param failures number of failures in a row, including this one
+ * @param failures the number of consecutive failures, including this one
  * @param random returns numbers from 0 to 1
  * @param floorMs the minimum that the service requested, which may exceed the cap
  */
 export function pauseMs(backoff: Backoff, failures: number, random: () => number, floorMs = 0): number {
   const bound = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.max(0, failures - 1));
   const jitter = random() * bound;
-  // Without jitter above the floor, all clients that received the same Retry-After would return at the same time.
+  // Without jitter above the floor, all clients that received the same Retry-After would retry at the same time.
   return floorMs > 0 ? Math.max(jitter, floorMs + random() * Math.min(backoff.baseMs, bound)) : jitter;
 }
 
-/** The reason why a call waits, other than for a reply. */
+/** The reason why a call waits for something other than a reply. */
 export type Pause =
   | {
       readonly for: "retry";
       /** The failure of the last attempt. */
       readonly after: CloudInfraError;
-      /** Time of the next attempt on the clock of the call, in milliseconds. */
+      /** The time of the next attempt on the clock of the call, in milliseconds. */
       readonly at: number;
     }
   | {
       readonly for: "turn";
-      /** Whether requests start less often than configured, because the service returned 429. */
+      /** Reports whether requests start less often than configured, because the service returned 429. */
       readonly isSlowed: () => boolean;
     };
 

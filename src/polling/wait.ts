@@ -29,22 +29,22 @@ import {
 /** The state of a wait, for progress messages. */
 export interface WaitProgress {
   readonly status: string;
-  /** From 0 to 1. */
+  /** The progress from 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
-  /** An estimate, in milliseconds. Undefined if the reported progress allows no estimate. */
+  /** The estimated remaining time in milliseconds. Undefined if the reported progress allows no estimate. */
   readonly remainingMs?: number | undefined;
-  /** Set if the last poll failed and will be retried. */
+  /** The pause before the next attempt, if the last poll failed and will be retried. */
   readonly pause?: Pause | undefined;
 }
 
 export interface WaitOptions {
-  /** Reads the operation. See {@link waitForOperation} for the treatment of errors. */
+  /** Reads the operation. {@link waitForOperation} describes how errors are handled. */
   poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
   deadline: Deadline;
   clock: Clock;
   signal?: AbortSignal | undefined;
-  /** Returns numbers from 0 to 1, for jitter. @default Math.random */
+  /** Returns random numbers from 0 to 1 for jitter. @default Math.random */
   random?: (() => number) | undefined;
   /** Called before each pause. Exceptions are ignored. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
@@ -54,7 +54,7 @@ export interface WaitOptions {
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** Error codes of polls that are retried until the deadline. */
+/** The error codes of polls that are retried until the deadline. */
 const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
   "unreachable",
@@ -62,7 +62,10 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "timeout",
 ]);
 
-/** Error codes that are retried this many times, such as for a proxy's error page, a truncated reply, or a 404 right after the creation. */
+/**
+ * The error codes that are retried a limited number of times. Typical causes are a proxy's error page, a truncated reply, and a 404 right
+ * after the creation.
+ */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
   ["not_this_service", 5],
@@ -72,9 +75,9 @@ const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
 /**
  * Polls an operation until it ends. Temporary failures of a poll are retried with backoff until the deadline. Other failures end the wait.
  *
- * @returns the ended operation, which may have failed
- * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two 404s in a row, `aborted`,
- * or the permanent failure of a poll
+ * @returns the finished operation, which may have failed
+ * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two consecutive 404s,
+ * `aborted`, or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
   const { clock, deadline, random = Math.random } = options;
@@ -199,22 +202,22 @@ function reportProgress(
 /** The last known state of a long-running operation (§2.3). */
 export interface Operation {
   readonly id: string;
-  /** URL to poll. */
+  /** The URL to poll. */
   readonly url: string;
-  /** Status as the service writes it. */
+  /** The status as the service returned it. */
   readonly status: string;
-  /** From 0 to 1; undefined if the service doesn't report it. */
+  /** The progress from 0 to 1. Undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
-  /** Link to the result as received, absolute or relative. */
+  /** The link to the result as received, which may be absolute or relative. */
   readonly resultUrl?: string | undefined;
   readonly error?: Problem | undefined;
-  /** Milliseconds since 1970, UTC. */
+  /** The start time in milliseconds since 1970, UTC. */
   readonly startedAt?: number | undefined;
-  /** Milliseconds since 1970, UTC. */
+  /** The end time in milliseconds since 1970, UTC. */
   readonly finishedAt?: number | undefined;
-  /** Id of the object that the operation is about, if the reply includes it. */
+  /** The id of the object that the operation creates or changes, if the reply includes it. */
   readonly resource?: string | undefined;
-  /** Minimum wait before the next poll, in milliseconds. */
+  /** The minimum wait before the next poll, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -222,17 +225,20 @@ const SUCCESS = "done";
 const FAILED = new Set(["failed", "error", "cancelled", "canceled", "aborted"]);
 const UNFINISHED = new Set(["pending", "running"]);
 
-/** Whether the status is `done` and there is no error. Any other final status is a failure, even if its name suggests success. */
+/** Reports whether the status is `done` and there is no error. Any other final status is a failure, even if its name suggests success. */
 export function isSuccess(operation: Operation): boolean {
   return operation.error === undefined && statusOf(operation) === SUCCESS;
 }
 
-/** Whether the operation ended without success. */
+/** Reports whether the operation ended without success. */
 export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }
 
-/** Whether the operation has ended: it is `done`, it has a failure status or an error, or it has `finished_at` and an unknown status. */
+/**
+ * Reports whether the operation has ended. It has ended if it is `done`, if it has a failure status or an error, or if it has `finished_at`
+ * and an unknown status.
+ */
 export function isTerminal(operation: Operation): boolean {
   const status = statusOf(operation);
   if (operation.error !== undefined || status === SUCCESS || FAILED.has(status)) return true;

@@ -8,9 +8,9 @@ import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 
 /**
- * Returns an object, or confirms that it no longer exists. Proof of absence is a reply that reports the deletion, or two independent checks
- * while the object's project is visible. Outages, tokens of other accounts and missing permissions never count as deletions. A project has
- * no parent, so its absence proves nothing unless this machine has requested its deletion.
+ * Returns an object, or confirms that it no longer exists. An object no longer exists if the service reports its deletion, or if two
+ * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts are never treated as
+ * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -21,7 +21,7 @@ export async function findOrConfirmAbsence(
   ref: ObjectRef,
   first: LookupResult,
 ): Promise<ApiObject | undefined> {
-  // The object may be in another project now.
+  // The object may have moved to a different project.
   const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
   if ("found" in result) {
     if (ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
@@ -37,7 +37,7 @@ export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiOb
   return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
 
-/** If the first check didn't find the object, checks again with a different method. @param last see `ObjectFinder.findAgain` */
+/** Checks again with a different method if the first check didn't find the object. @param last see `ObjectFinder.findAgain` */
 export async function confirmLookup(
   context: Context,
   ref: ObjectRef,
@@ -48,12 +48,15 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/** Requires that a missing object's project is visible or deleted. Otherwise, the object's absence proves nothing. */
+/**
+ * Throws an error unless the project of a missing object is visible or was deleted. If the project isn't visible, the object's absence
+ * proves nothing.
+ */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
 
-/** Whether the service shows the project of an object, or has deleted it for this program. */
+/** Reports whether the project of an object is visible or was deleted by this program. */
 export async function isProjectVisible(
   context: Context,
   { kind, id, project, createdAt }: ObjectRef,
@@ -61,7 +64,7 @@ export async function isProjectVisible(
   if (kind === projectKind) return wasDeletionRequested(context, id, createdAt);
   const { finder } = context.session;
   const parent = { kind: projectKind, id: project ?? "", project: undefined };
-  // The list must start after the checks, because the token's permissions may have changed.
+  // The list must be requested after the checks, because the token's permissions may have changed.
   const projects = await finder.list(parent, "fresh", context);
   if (project === undefined) return projects.size > 0;
   const isShown =
@@ -70,12 +73,18 @@ export async function isProjectVisible(
   return isShown || wasDeletionRequested(context, project, createdAt);
 }
 
-/** Forgets the request to delete a project that still exists. The deletion failed, or it was for an earlier project with the same id. */
+/**
+ * Removes the record of a deletion request for a project that still exists. Either the deletion failed, or the request was for an earlier
+ * project with the same id.
+ */
 export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/** Whether this program has deleted a project. A request before `createdAt` was for an earlier project with the same id. */
+/**
+ * Reports whether this program has deleted a project. A deletion request from before `createdAt` was for an earlier project with the same
+ * id.
+ */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,
@@ -91,8 +100,8 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
   const name = `${kind.name} ${id}`;
   const what =
     kind === projectKind
-      ? `does not show ${name}`
-      : `shows neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
+      ? `did not return ${name}`
+      : `returned neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
   return new CloudInfraError(
     "forbidden",
     `the service ${what}, which does not prove that it was deleted: this token may belong to another account or lack read access`,
@@ -104,7 +113,7 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
   );
 }
 
-/** Whether an error comes from {@link requireObject}, which confirms absences. A 404 from any other request proves nothing. */
+/** Reports whether an error comes from {@link requireObject}, which confirms absences. A 404 from any other request proves nothing. */
 export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
@@ -137,7 +146,7 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
   return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
     for (const pause of PAUSES_MS) {
       if (remainingMs(context.deadline, clock) <= pause) {
-        const message = `the service reports that it created ${kind.name} ${id}, but did not show it before the deadline`;
+        const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
         throw new CloudInfraError("timeout", message, { resultId: id });
       }
       await clock.sleep(pause, context.signal);
@@ -160,8 +169,8 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Confirms an absence like {@link findOrConfirmAbsence}. For a project, two checks are enough: the token can read the project's creation,
- * so it belongs to the same account.
+ * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. For a project, two checks are enough: the token can
+ * read the project's creation, so it belongs to the same account.
  */
 export async function findCreatedOrAbsent(
   context: Context,
@@ -195,16 +204,16 @@ const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const MAX_PAUSE_MS = 15_000;
 /** How long a list may take to catch up, in milliseconds. */
 const CATCHING_UP_MS = 30_000;
-/** Reserved before the deadline for the last read and the work after it, in milliseconds. */
+/** The time reserved before the deadline for the last read and the work that follows, in milliseconds. */
 const LAST_READ_MS = 1_000;
 
 /** How long to repeat a read: `lag` for a few seconds, `catching up` for 30 s, `deadline` until the call's deadline. */
 export type Patience = "lag" | "catching up" | "deadline";
 
 /**
- * Repeats a read until its result is as expected, because a list may lag behind writes.
+ * Repeats a read until it returns the expected result, because a list may lag behind writes.
  *
- * @returns the last result, even if it isn't as expected
+ * @returns the last result, even if it isn't the expected one
  */
 export async function readUntil<T>(
   context: Context,

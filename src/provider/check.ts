@@ -83,8 +83,8 @@ export function check(
 }
 
 /**
- * Returns the inputs with the resource's first key. If an argument has changed, the other hidden inputs stay as recorded, because Pulumi
- * would display their changes, too. Otherwise, they have the program's current values.
+ * Returns the inputs with the resource's original key. If an argument has changed, the other hidden inputs keep their recorded values,
+ * because Pulumi would also display their changes. Otherwise, they get the program's current values.
  */
 function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired): Desired {
   const { key, keyAt, importId, isAutonamed = news.isAutonamed, ...others } = savedInputsOf(olds);
@@ -101,7 +101,7 @@ function missingImportName({ importId: id, given: { name } }: Declared): string[
   return id !== undefined && name === undefined ? [text] : [];
 }
 
-/** Formats a problem. The keys of secret labels are omitted, too. */
+/** Formats a validation problem without the keys of secret labels. */
 function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
   const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
   const isSecret = secrets.has(String(name));
@@ -122,7 +122,7 @@ function unknownArgumentFailures(kind: Kind, args: Declared["given"]): string[] 
     });
 }
 
-/** Whether two names are equal except for one character or two swapped characters. */
+/** Reports whether two names differ only in one character or in two swapped characters. */
 function isSimilar(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   let at = 0;
@@ -137,16 +137,16 @@ function timeoutFailures(news: Desired): string[] {
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** Everything besides the inputs that a check depends on. */
+/** What a check depends on in addition to the inputs. */
 interface CheckFindings {
-  /** The unfinished creation that create will resume: the resource's key and name, and the start time of the creation. */
+  /** The key and name of the unfinished creation that create will resume, and the time at which that creation started. */
   readonly left?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed. */
   readonly failure?: string;
 }
 
 /**
- * Records a check, removes the journal entry if the prior inputs prove that the state has the resource, and looks for an unfinished
+ * Records a check, removes the journal entry if the prior inputs prove that the state contains the resource, and looks for an unfinished
  * creation.
  */
 async function recordAndInspectCheck(
@@ -204,14 +204,15 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // An object that doesn't fit isn't adopted if another resource may have it (and this key), or if it is retained under this name.
+  // An object that requires a replacement isn't adopted if another resource may manage it and have this key, or if it is retained under
+  // this name.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
   return { left: { named, at: unfinished.at } };
 }
 
-/** Moves the journal entries of interrupted creations if the service has moved to another endpoint. */
+/** Moves the journal entries of interrupted creations to the current endpoint if the service has moved. */
 async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void> {
   const { settings, journal } = sessions.openIfConfigured() ?? {};
   if (settings === undefined || settings.formerEndpoints.length === 0) return;
@@ -224,8 +225,8 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
 }
 
 /**
- * Returns the journal entry that create should resume. It replaces the current resource, or it was started under the resource's URN or one
- * of its aliases in this stack (I2). Each entry belongs to one resource only.
+ * Returns the journal entry that create should resume. That creation either replaces the current resource, or was started in this stack
+ * under the resource's URN or one of its aliases (I2). Each entry belongs to only one resource.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
@@ -249,8 +250,8 @@ async function unfinishedEntry(
 }
 
 /**
- * Returns other purposes under which an unfinished creation may be recorded: the same purpose at another endpoint and, for a new resource,
- * a former URN or the replacement of a resource that is no longer in the state.
+ * Returns the other purposes under which an unfinished creation may be recorded. The endpoint may be a former one. For a new resource, the
+ * URN may be a former one, or the creation may replace a resource that has left the state.
  */
 async function formerPurposes(
   journal: Journal | undefined,
@@ -271,7 +272,7 @@ async function formerPurposes(
   ];
 }
 
-/** Returns the failure for a creation that was started elsewhere: another service or account may have its object. */
+/** Returns the failure for a creation that was started with a different provider or endpoint, where its object may exist. */
 function unfinishedElsewhere(
   { name }: Kind,
   { urn, endpoint, provider }: Entry,
@@ -282,8 +283,8 @@ function unfinishedElsewhere(
       ? ""
       : "If the service itself has moved, list its old address in `formerEndpoints`. ";
   return (
-    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have created an object ` +
-    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}. Change this back, ` +
+    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} may have created an object ` +
+    `there, but the resource now uses ${nameOfProvider(now.provider)} at ${now.endpoint}. Switch back to the original provider and endpoint, ` +
     `and run \`pulumi up\` to finish that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
     `Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
   );
@@ -292,7 +293,7 @@ function unfinishedElsewhere(
 function sameObjectTwice({ name }: Kind, other: string | undefined): string {
   const holder = other === undefined ? "another resource" : `"${resourceName(other)}"`;
   return (
-    `${holder} and this resource have the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
+    `${holder} and this resource manage the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
     "If the state records both, remove one of them with `pulumi state delete <urn>`. Then run `pulumi up` again"
   );
 }

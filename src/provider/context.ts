@@ -10,7 +10,7 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";
 
-/** A create, read, update or delete of one resource, and its limits. */
+/** The context and limits of one create, read, update or delete call. */
 export interface Context {
   readonly kind: Kind;
   readonly session: Session;
@@ -18,11 +18,11 @@ export interface Context {
   /** Aborted when this process receives a signal to exit. The call then reports its unfinished work. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** Everything that may contain secrets: the properties of the resource, and what its unfinished creations have requested. */
+  /** Sources of secrets: the resource's properties, and the requests of its unfinished creations. */
   readonly secretSources: SecretSource[];
 }
 
-/** Returns the context for a call without a resource, which shows no status messages. */
+/** Returns the context for a list call, which concerns no resource and shows no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
@@ -50,7 +50,7 @@ export function waitForOperationSuccess(context: Context, operation: Operation):
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
-/** Waits until an operation ends, whatever its final status is. @param onSeen called with the result of each poll */
+/** Waits until an operation ends, with any final status. @param onSeen called with the result of each poll */
 export function waitForOperationEnd(
   context: Context,
   operation: Operation,
@@ -104,8 +104,8 @@ export function objectRefOf(
 }
 
 /**
- * Requires that the recorded endpoint is the current one. Objects are read, changed and deleted only at the endpoint where they were
- * recorded.
+ * Throws an error if the recorded endpoint isn't the current one. Objects are read, changed and deleted only at the endpoint where they
+ * were recorded.
  */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
@@ -128,8 +128,8 @@ export function requireRecordedEndpoint(
 }
 
 /**
- * Requires that the provider that started a creation also resumes it. Another account might not show the object and would create a second
- * one.
+ * Throws an error if a different provider started the creation. With a token of another account, the object might be invisible, and a
+ * second one would be created.
  */
 export function requireSameProvider(
   { session, kind }: Context,
@@ -148,7 +148,7 @@ export function requireSameProvider(
   );
 }
 
-/** Names a provider in a message. */
+/** Returns the name of a provider for use in messages. */
 export function nameOfProvider(name: string | undefined): string {
   return name === undefined ? "the default provider" : `the provider "${name}"`;
 }

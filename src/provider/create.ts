@@ -26,8 +26,8 @@ interface Created {
 }
 
 /**
- * Creates an object (§4.1, §4.2). Adopts the object that `import` names, or resumes an unfinished creation, or starts a new one: writes a
- * journal entry, sends the request, waits, and reads the result.
+ * Creates an object (§4.1, §4.2). Adopts the object that the `import` option names, resumes an unfinished creation, or starts a new one. A
+ * new creation writes a journal entry, sends the request, waits, and reads the result.
  *
  * @throws PartialState if the service may have created something. The next `up`, on any machine, resumes the creation
  * @throws CloudInfraError if nothing was created
@@ -52,17 +52,17 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   });
 }
 
-/** Requires that no other resource has the key. A later check may have found the object under another URN in the state. */
+/** Throws an error if another resource has the key. A later check may have found the object under a different URN in the state. */
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
   if (holder === undefined || holder === urn) return;
-  throw new CloudInfraError("conflict", `the ${kind.name} of an interrupted creation belongs to ${holder}`, {
+  throw new CloudInfraError("conflict", `${holder} manages the ${kind.name} of an interrupted creation`, {
     hint: "Nothing was changed. Run `pulumi up` again",
   });
 }
 
-/** @returns `undefined` if the creation failed or its object doesn't fit, so that another one is created */
+/** @returns `undefined` if the creation failed or its object requires a replacement, so that create makes a new object */
 async function resumeCreation(
   context: Context,
   inputs: Desired,
@@ -82,7 +82,7 @@ async function resumeCreation(
   return undefined;
 }
 
-/** The number of keys to try if the service replays stored failures. */
+/** The maximum number of keys to try if the service replays stored failures. */
 const MAX_KEYS = 3;
 
 async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
@@ -116,8 +116,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
 }
 
 /**
- * Joins a creation that another process, such as one that outlived its killed CLI, has started since this process read the journal. Both
- * processes send the same request with the same key, which leads to the same object (§4.7).
+ * Joins a creation that another process has started since this process read the journal. For example, that process may have outlived its
+ * killed CLI. Both processes send the same request with the same key, so the service creates only one object (§4.7).
  */
 async function joinOtherProcess(
   context: Context,
@@ -126,9 +126,13 @@ async function joinOtherProcess(
   body: string,
 ): Promise<Created> {
   if (other.body !== body) {
-    throw new CloudInfraError("conflict", "another process is creating the resource, with other arguments", {
-      hint: "Run `pulumi up` again: it resumes that creation, and nothing is created twice",
-    });
+    throw new CloudInfraError(
+      "conflict",
+      "another process is creating the resource with different arguments",
+      {
+        hint: "Run `pulumi up` again to resume that creation. Nothing is created twice",
+      },
+    );
   }
   const resumed = await resumeCreation(context, inputs, { ...other, isInState: false });
   return resumed ?? createNew(context, inputs, nextKey(other.key));
@@ -147,15 +151,15 @@ async function reportCreated(
   return { id, outs };
 }
 
-/** Returns the key of the project of an instance, if the project is a resource of this stack. */
+/** Returns the key of an instance's project, if this stack manages that project. */
 function projectKey({ session }: Context, { project }: Desired): string | undefined {
   if (project === undefined) return undefined;
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
 /**
- * Returns the first key that this run hasn't used. An error hook makes the engine repeat a call with the same inputs, and a used key would
- * lead to a deleted object or a stored failure.
+ * Returns the first key that this run hasn't used. With an error hook, the engine may repeat a call with the same inputs. Reusing its key
+ * would return a deleted object or a stored failure.
  */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);

@@ -26,9 +26,7 @@ import { removeObject } from "./remove-object";
 import { idAfterRename } from "./update/renamed";
 import { warnOfObjectLeftAlone } from "./warnings";
 
-/**
- * Deletes a resource. Finishes its unfinished creations first, and for a project, those of its instances.
- */
+/** Deletes a resource. First finishes its unfinished creations and, for a project, those of its instances. */
 export async function deleteResource(context: Context, id: string, state: Recorded): Promise<void> {
   const pending = isPlaceholder(id) ? state.pending : undefined;
   if (pending !== undefined && (await isFinishedOrGivenUp(context, pending))) return;
@@ -49,9 +47,11 @@ export async function deleteResource(context: Context, id: string, state: Record
   }
   await requireNotAdoptedAgain(context, id, state);
   if (await isLive(context, id))
-    await context.progress.showMessage(`kept ${context.kind.name} ${id}: a resource of the program uses it`);
+    await context.progress.showMessage(
+      `kept ${context.kind.name} ${id}: another resource in the program uses it`,
+    );
   else await deleteObject(context, id, state);
-  // With the option `replaceWith`, this is how create learns that the object was imported before.
+  // With the `replaceWith` option, create has no other way to detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
@@ -59,20 +59,22 @@ export async function deleteResource(context: Context, id: string, state: Record
   await markFinished(context, entry);
 }
 
-/** Whether an unfinished replacement of an earlier run needs to be finished. One that this run has created doesn't. */
+/**
+ * Reports whether an unfinished replacement of an earlier run must be finished. A replacement that this run created is already finished.
+ */
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // Without a program, nothing shows whether the state has the object. If it does, its own deletion removes the entry. Otherwise, a warning
-  // names the object at the end.
+  // Without a program, it is unknown whether the state contains the object. If the state contains it, its own deletion removes the entry.
+  // Otherwise, a warning at the end of the run names the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
-  // If the engine saves the state only at the end of the command, the entry is the only record of the replacement after a kill.
+  // If the engine saves the state only at the end, the entry is the only record of the replacement after the process is killed.
   if (!entry.isKept) await journal.remove(entry.key);
   return false;
 }
 
-/** Deletes an object that belongs to no other resource. */
+/** Deletes an object that no other resource manages. */
 async function deleteObject(context: Context, id: string, state: Recorded): Promise<void> {
   const { key, importId: imported } = state;
   const late =
@@ -115,8 +117,8 @@ async function deletePlaceholder(context: Context, state: Recorded, pending: Pen
 }
 
 /**
- * Requires that create hasn't adopted the same object again. That happens if the engine replaces a resource without telling create, and the
- * resource has the `import` option or a journal entry of an interrupted run.
+ * Throws an error if create has adopted the same object again. This happens if the engine replaces a resource without informing create, and
+ * the resource has the `import` option or an unfinished creation.
  *
  * @throws CloudInfraError `import_differs`
  */
@@ -124,7 +126,7 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
   if (!(await isAdoptedAgain(context, id, state))) return;
   throw new CloudInfraError(
     "import_differs",
-    `${context.kind.name} ${id} was not replaced: it was adopted again`,
+    `${context.kind.name} ${id} was not replaced, because it was adopted again`,
     {
       hint:
         "Nothing was changed. If the resource has the `import` option, remove it from the program, because the object is already imported. " +
@@ -134,8 +136,8 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
 }
 
 /**
- * Finishes the unfinished creations of a project's instances, which could never be found after the deletion of the project (X2). Entries of
- * other stacks have other project keys.
+ * Finishes the unfinished creations of a project's instances, which can't be found once the project is deleted (X2). Entries of other
+ * stacks have different project keys.
  *
  * @returns the entries to keep until the project is deleted: their objects may be in use, or another resource may adopt them
  */
@@ -164,8 +166,8 @@ async function finishInstancesOf(
 }
 
 /**
- * Returns the id of the object of an unfinished creation. A running operation may name a different object than it does at the end. If the
- * service doesn't show the object yet, waits for the creation to end, because the object can't be deleted before that.
+ * Returns the id of the object of an unfinished creation. If the object can't be found yet, waits for the creation to end, because the
+ * object can't be deleted before that. A running operation may name a different object than the finished operation.
  */
 async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
   const { key, operation, failed } = state.pending ?? {};

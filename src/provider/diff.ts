@@ -18,13 +18,18 @@ import type { Sessions } from "./session";
 
 /** The result of a diff. */
 export interface DiffResult {
-  /** If `undefined`, the engine compares the inputs itself, shows each property, and respects its own options. */
+  /**
+   * Whether the resource has changed. If `undefined`, the engine compares the inputs itself, shows each property, and respects its own
+   * options.
+   */
   changes: boolean | undefined;
   replaces: string[];
   deleteBeforeReplace: boolean;
 }
 
-/** Compares the state with the program. Unfinished work counts as a change, so that a create, update or delete follows and finishes it. */
+/**
+ * Compares the state with the program. Unfinished work is reported as a change, so that the following create, update or delete finishes it.
+ */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
@@ -45,13 +50,13 @@ export async function diffResource(
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
-  // If the endpoint has changed, a replacement would be created before the deletion of the old object fails.
+  // If the endpoint has changed, the engine would create a replacement before it fails to delete the old object.
   const session = sessions.openIfConfigured();
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, olds, replaces);
-  // Another process may be about to delete another record of the object, or to adopt it.
+  // Another process may be about to delete or adopt the same object.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   // Both processes record the object before they check, so at least one of them finds the other's record.
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
@@ -78,7 +83,7 @@ export async function diffResource(
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
-      const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
+      const fit = isReplaced ? "its object doesn't match the program and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
       await show(`resuming its creation; ${end}`);
       // An interruption between the deletion of the placeholder and the create would lose the object, so create comes first.
@@ -87,14 +92,14 @@ export async function diffResource(
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
-      await show(`is replaced: ${fixed.join(", ")} can't be changed in place`);
+      await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
-    // The engine's inputs may already match the program. Then it doesn't notice that `replaceOnChanges` applies after a failed update, that
-    // `ignoreChanges` no longer applies after a resumed creation, or that a creation that timed out again had other arguments.
+    // The recorded inputs may already match the program, so the engine can't detect some changes. Examples are `replaceOnChanges` after a
+    // failed update, `ignoreChanges` that was removed after a resumed creation, and different arguments after a repeated timeout.
     const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine doesn't know about an unfinished creation or update.
+    // After a refresh, the engine can't detect an unfinished creation or update.
     if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of possiblePurposes(urn, key)) {
       if (!checkedWithOlds && purpose.replaces === undefined) continue;
@@ -105,7 +110,7 @@ export async function diffResource(
     // Without an update, the engine would keep the plaintext outputs.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
-      await show(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      await show(`marking as secret in the state: ${secret.join(", ")}; nothing else changes`);
       return { ...plainly, changes: true };
     }
     return plainly;
@@ -132,8 +137,8 @@ function newlySecret(olds: Recorded, news: Desired): string[] {
 }
 
 /**
- * Compares only the arguments: hidden inputs never count as changes. If the program sets the name, the replacement has the same name. Names
- * may have to be unique, so the resource is deleted first.
+ * Compares only the arguments and ignores hidden inputs. If the program sets the name, the replacement has the same name. Names may have to
+ * be unique, so the resource is deleted first.
  */
 export function diff(
   fields: readonly Field[],

@@ -16,7 +16,7 @@ import { Sessions } from "./session";
 
 const byOwner = new WeakMap<object, Sessions>();
 
-/** Returns the sessions of one run of a program, or of one explicit provider. All functions that use it share one client. */
+/** Returns the shared sessions of a program run or of an explicit provider. All functions that use them share one client. */
 export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessions {
   const known = byOwner.get(owner) ?? new Sessions(environment);
   byOwner.set(owner, known);
@@ -24,7 +24,7 @@ export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessi
 }
 
 /**
- * Lists all instances that match a filter, with the property names of programs.
+ * Lists all instances that match a filter, with the property names that programs use.
  *
  * @param given the program's arguments, not yet validated
  * @param secrets names of the secret arguments
@@ -43,7 +43,7 @@ export async function findInstances(
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
-/** Lists all projects, with the property names of programs. */
+/** Lists all projects, with the property names that programs use. */
 export async function findProjects(setting: Configuration, sessions: Sessions) {
   const objects = await find(
     projectKind,
@@ -89,10 +89,10 @@ async function find(
   }
 }
 
-/** An object with the property names of programs. */
+/** An object with the property names that programs use. */
 type FoundObject = Recorded & { readonly id: string };
 
-/** Returns the remote values of an object, with the property names of programs. */
+/** Returns the remote values of an object, with the property names that programs use. */
 function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
@@ -149,7 +149,7 @@ export type FoundInstance = v.InferOutput<typeof foundInstance>;
 /** A project that a function returns. */
 export type FoundProject = v.InferOutput<typeof foundProject>;
 
-/** Selects the instances to list (§4.4). Each property that is set narrows the result. */
+/** Selects the instances to list. Each property that is set narrows the result. */
 export interface InstanceFilter {
   readonly project?: string | undefined;
   readonly status?: string | undefined;
@@ -199,7 +199,7 @@ export function instanceFilter(given: unknown = {}, secrets: readonly string[] =
   });
 }
 
-/** Whether an instance matches a filter. */
+/** Reports whether an instance matches a filter. */
 export function matchesFilter(
   one: { readonly project?: unknown; readonly status?: unknown; readonly labels?: InstanceFilter["labels"] },
   { project, status, labels = {} }: InstanceFilter,

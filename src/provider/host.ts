@@ -73,7 +73,7 @@ export class HostError extends Error {
   }
 }
 
-/** An error with which the engine saves the resource as existing but incomplete. The next `up` updates it. */
+/** An error that makes the engine save the resource as existing but incomplete. The next `up` updates it. */
 export class InitializationError extends HostError {
   readonly reasons: string[];
 
@@ -95,7 +95,7 @@ export interface ProviderEnvironment {
   readonly sessions: Sessions;
   readonly log: EngineLog;
   readonly interruption: Shutdown;
-  /** Whether each status message is a line in a log. */
+  /** Whether each status message is a separate line in a log. */
   readonly inCi: boolean;
   /** Wraps the lines of an error message. */
   readonly layOut: (message: string) => string;
@@ -149,7 +149,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     }
   }
 
-  /** Formats an error. `known` is everything that may contain secrets. */
+  /** Formats an error. `known` lists everything that may contain secrets. */
   function wordsFor(
     error: unknown,
     verb: string,
@@ -172,13 +172,13 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     return layOut(formatError(error, circumstances));
   }
 
-  /** Returns the inputs of an existing resource with the program's values of this run. */
+  /** Returns the inputs of an existing resource with the values that the program sets in this run. */
   function withCurrentValues(olds: Recorded, given: Desired): Desired {
     const { tracker } = sessions;
     return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
   }
 
-  /** The results of failed updates by the resource's key. An error hook makes the engine repeat an update with the earlier state. */
+  /** The results of failed updates, by resource key. With an error hook, the engine repeats an update with the earlier state. */
   const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
 
   return {
@@ -211,14 +211,14 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     read: (id, properties) => {
       const state = parseRecorded(properties);
       const { secrets = [], formerSecrets = [] } = state;
-      // The secret inputs that a refresh knows. Inputs whose former value is secret don't count.
+      // The inputs that are known to be secret during a refresh, except those that are secret only because of a former value.
       const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
       const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
         const found = await read(context, id, state);
         if (found === undefined) return {};
         sessions.tracker.recordRead(identityOf(context, found.id));
         const { bag, former } = seal(found.props);
-        // The engine marks only inputs that were secret in the state before. An update may have requested other secrets since.
+        // The engine marks only the inputs that were secret in the previous state. An update may have requested more secrets since then.
         const others = state.pending?.secrets?.filter((name) => !former.includes(name)) ?? [];
         return {
           id: found.id,
@@ -264,7 +264,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 /** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** A failure that leaves something in the state. */
+/** A failure that carries a state for the engine to save. */
 type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {

@@ -23,8 +23,8 @@ const surroundings: ProviderEnvironment = {
   layOut: wrapLongLines,
 };
 
-/** The provider of every state that contains `require("pulumi-cloudinfra/provider").project`. It must never be renamed. */
+/** The provider that states refer to as `require("pulumi-cloudinfra/provider").project`. It must never be renamed. */
 export const project = providerOf(projectKind, surroundings);
 
-/** The provider of every state that contains `require("pulumi-cloudinfra/provider").instance`. It must never be renamed. */
+/** The provider that states refer to as `require("pulumi-cloudinfra/provider").instance`. It must never be renamed. */
 export const instance = providerOf(instanceKind, surroundings);

@@ -7,9 +7,10 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./tracker";
 
 /**
- * Records for all processes of this run that create returns an object. The object is then live: a resource has it (L1, L3).
+ * Records for all processes of this run that create returns an object. From then on, the object is live, because a resource manages it (L1,
+ * L3).
  *
- * @param isAdopted whether an earlier run may have reported the object, so that the state may already hold it
+ * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
  */
 export async function markLive(
   context: Context,
@@ -20,7 +21,7 @@ export async function markLive(
   const { tracker, journal } = context.session;
   const { urn, key } = inputs;
   const object = identityOf(context, id);
-  // The state may hold the resource under a former URN.
+  // The state may contain the resource under a former URN.
   const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : undefined;
@@ -31,14 +32,14 @@ export async function markLive(
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
 
-/** Whether an object is live: this process or another one of this run has reported it for a resource (L2, L3). */
+/** Reports whether an object is live: a process of this run has reported it for a resource (L2, L3). */
 export async function isLive(context: Context, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
 }
 
-/** Whether a create of this run has adopted the state's object for the same resource. An earlier run may have reported the object. */
+/** Reports whether this run has adopted the recorded object for the same resource again. An earlier run may have reported the object. */
 export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
   const { tracker, journal } = context.session;
   const { urn, key } = state;
@@ -52,12 +53,12 @@ export async function isAdoptedAgain(context: Context, id: string, state: Record
   return false;
 }
 
-/** Removes the stack and the project from a URN. If these are renamed, the inputs in the state keep the former URN. */
+/** Removes the stack and the project from a URN. If either is renamed, the inputs in the state keep the former URN. */
 function withoutStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
-/** Whether another resource has the object, in this process or in another one of this run. */
+/** Reports whether another resource manages the object in any process of this run. */
 export async function isHeldByAnotherResource(
   context: Context,
   inputs: Desired,
@@ -69,7 +70,7 @@ export async function isHeldByAnotherResource(
   return (owner !== undefined && owner.urn !== inputs.urn) || (await isLiveElsewhere(journal, object));
 }
 
-/** Whether the object is live in another process of this run (L3). */
+/** Reports whether the object is live in another process of this run (L3). */
 export async function isLiveElsewhere(
   journal: Journal | undefined,
   object: ObjectIdentity,
@@ -77,7 +78,10 @@ export async function isLiveElsewhere(
   return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
 }
 
-/** Claims an object for a resource, unless another one has it or claimed it first. Returns the URN of the resource that holds the object. */
+/**
+ * Claims an object for a resource, unless another resource manages it or claimed it first. Returns the URN of the resource that holds the
+ * object.
+ */
 export function claimForImport(
   tracker: ResourceTracker,
   object: ObjectIdentity,
@@ -88,9 +92,9 @@ export function claimForImport(
 }
 
 /**
- * Claims an object for the resource that has it in the state, so that no `import` option adopts it.
+ * Claims an object for the resource that manages it in the state, so that no `import` option adopts it.
  *
- * @returns the URN of another resource that has the object in this run, or claimed it first
+ * @returns the URN of another resource that manages the object in this run or claimed it first
  */
 export function findOtherHolder(
   tracker: ResourceTracker,
@@ -102,7 +106,7 @@ export function findOtherHolder(
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
-/** Returns the error for an object that two resources would share. */
+/** Returns the error for an object that two resources would manage. */
 export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",

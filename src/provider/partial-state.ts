@@ -4,7 +4,7 @@ import { argumentsSent, type Pending, placeholderId } from "../model/pending";
 import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
 import { argumentsOf, type Context } from "./context";
 
-/** A failure that leaves something in the state. The engine saves it, and the next `up` resumes it on any machine. */
+/** A failure that leaves a partial state. The engine saves that state, and the next `up` resumes the work on any machine. */
 export class PartialState extends CloudInfraError {
   constructor(
     readonly why: CloudInfraError,
@@ -16,7 +16,7 @@ export class PartialState extends CloudInfraError {
   }
 }
 
-/** Returns the error with the state of an unfinished creation. Its id is the object's, if that is known. */
+/** Returns the error with the state of an unfinished creation. The resource gets the object's id if it is known. */
 export function partialCreation(
   context: Context,
   error: CloudInfraError,
@@ -77,7 +77,10 @@ const FIXABLE_CODES: ReadonlySet<string> = new Set([
   "bad_reply",
 ]);
 
-/** Describes what to correct before the creation can be resumed, if anything. @param provider name of the explicit provider */
+/**
+ * Returns a hint on what to correct before the creation can be resumed. Empty if nothing needs to be corrected. @param provider name of the
+ * explicit provider
+ */
 export function firstFix(error: CloudInfraError, provider?: string): string {
   const hint = FIXABLE_CODES.has(error.code) ? hintFor(error, [], provider) : undefined;
   return hint === undefined ? "" : `${hint}. `;

@@ -24,10 +24,10 @@ export interface FoundResource {
 }
 
 /**
- * Refreshes a resource. Inputs that somebody has changed get their remote values, so that the next `up` shows the drift and reverts it.
+ * Refreshes a resource. Drifted inputs get their remote values, so that the next `up` shows the drift and reverts it.
  *
  * @returns `undefined` if the object no longer exists
- * @throws CloudInfraError `not_found` if the object of a first `get` doesn't exist
+ * @throws CloudInfraError `not_found` if the first read of a `get` doesn't find the object
  */
 export async function read(
   initial: Context,
@@ -62,15 +62,15 @@ export async function read(
   if (pending === undefined) return refreshedState(context, now, state);
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
-  // The operation may fail, so the requested values don't count yet.
+  // The operation may fail, so the requested values are left out for now.
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
-  // The update may end at the revision that is already shown, so only the former revision is safe. An operation that can't be found may
-  // still be in progress, too (E2).
+  // The update may end at the revision that is already visible, so only the former revision is safe. An operation that can't be found may
+  // also still be running (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
 /**
- * Applies the values that an update of unknown outcome has set to the state. Unless its operation has failed, the service may still set the
+ * Records in the state which values an update of unknown outcome has set. Unless its operation has failed, the service may still set the
  * other values.
  */
 function readAfterUpdate(
@@ -89,8 +89,8 @@ function readAfterUpdate(
 }
 
 /**
- * Marks requested values for which the service now shows a different value than before. That value is the normalized form of the requested
- * one if the service accepts the requested value again and keeps the revision.
+ * Marks requested values whose remote values have changed. If the service accepts a requested value again without a new revision, the
+ * remote value is a normalized form of it.
  */
 function marksForRequested(
   { kind }: Context,
@@ -114,7 +114,7 @@ function marksForRequested(
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   const { finder } = context.session;
   const ref = objectRefOf(context.kind, id, state);
-  // These are the first values of the object, and a list may omit or normalize values (§2.1, §4.4).
+  // The state doesn't contain any values yet, and a list may omit or normalize values (§2.1, §4.4).
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
   // A wrong result for a `get` can't lose anything, so two checks are enough.
@@ -131,7 +131,7 @@ function withoutOtherField({ session }: Context, object: ApiObject, state: Recor
 
 const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
-/** Whether this is the first read of a `get`: the engine passes only its inputs, and later its outputs. */
+/** Reports whether this is the first read of a `get`. The engine passes the inputs to the first read, and the outputs to later ones. */
 const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.endpoint === undefined;
 
 function notFound({ kind }: Context, id: string, state: Recorded): undefined {
@@ -165,14 +165,14 @@ async function readUnfinishedCreation(
   const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
   const isMade = seen !== undefined && isSuccess(seen);
-  // A running operation may have named a different object than it does at the end.
+  // While it was running, the operation may have named a different object.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
   const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
   const object = await find(context, real, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
-  // If the outcome of the creation is unknown, an object that isn't shown may still be created.
+  // If the outcome of the creation is unknown, an object that isn't found may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
@@ -201,7 +201,10 @@ function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
   return { ...found, props: { ...found.props, pending: { ...pending, failed: true } } };
 }
 
-/** Reads a creation whose object has no known id yet. After success, the resource gets the id. After a failure without an object, it is removed. */
+/**
+ * Reads a creation whose object has no known id yet. If the creation succeeded, the resource gets the object's id. If the creation failed
+ * without an object, the resource is removed.
+ */
 async function readPlaceholder(
   context: Context,
   id: string,
@@ -225,7 +228,7 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
 }
 
 /**
- * Reads an object at its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
+ * Reads an object from its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
  * the recorded one, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
@@ -241,7 +244,7 @@ function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: 
   return { ...object, fields, isFromOwnUrl: false };
 }
 
-/** Whether the object has the recorded revision, so that nobody has changed it (§4.5). */
+/** Reports whether the object still has the recorded revision, so that nobody has changed it (§4.5). */
 function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean {
   return revision !== undefined && revision === state.revision;
 }
@@ -249,7 +252,7 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
-  // A list may show the same values in another form.
+  // A list may contain the same values in a different form.
   if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))
     return { ...known, drifted: [], untold: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);

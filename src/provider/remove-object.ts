@@ -16,12 +16,12 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), it fails unless the object no longer exists.
- * Live objects are never deleted (L2).
+ * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), this function fails unless the object no
+ * longer exists. Live objects are never deleted (L2).
  *
- * @param isRetained whether the resource has the option `retainOnDelete` in the program. If so, and the service doesn't support DELETE, the
- * object stays, with a warning. The engine uses the option in the state, which may be outdated
- * @param state the recorded object. If this process has already read another object with its id, nothing is sent
+ * @param isRetained whether the program sets the option `retainOnDelete`. If it does, and the service doesn't support DELETE, the object is
+ * kept with a warning. The engine uses the option from the state, which may be outdated
+ * @param state the recorded object. If this process has already read a different object with that id, no request is sent
  */
 export async function removeObject(
   context: Context,
@@ -97,7 +97,7 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
 }
 
 const HINT_IF_SENT =
-  "The service may be carrying out the deletion, because the reply to an earlier attempt was lost. Run the command again";
+  "The reply to an earlier attempt was lost, so the deletion may already be in progress. Run the command again";
 
 /** Sends the DELETE. For projects, records the request first, because a project that is no longer visible isn't necessarily deleted. */
 async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
@@ -116,7 +116,7 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
 }
 
 /**
- * Waits until the service no longer shows the object. One check is enough if the service reports the end of the deletion. Otherwise, two
+ * Waits until the service no longer returns the object. One check is enough if the service reports the end of the deletion. Otherwise, two
  * checks are required, because a list may lag.
  */
 async function waitForConfirmation(
@@ -134,19 +134,19 @@ async function waitForConfirmation(
     if (remainingMs(context.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",
-        `the service accepted the deletion, but still shows ${ref.kind.name} ${ref.id}`,
+        `the service accepted the deletion, but still returns ${ref.kind.name} ${ref.id}`,
       );
     }
     await clock.sleep(pause, context.signal);
   }
 }
 
-/** Returns the error for an object that DELETE doesn't find, although the service still shows it. The cause may be an outage. */
+/** Returns the error for an object that DELETE doesn't find, although the service still returns it. The cause may be an outage. */
 function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
   const { method, path, traceId, attempts } = reply;
-  const message = `the service didn't find ${kind.name} ${id} to delete it, but still shows it`;
+  const message = `the service reported that it didn't find ${kind.name} ${id} to delete, but still returns it`;
   const hint =
-    "Run the command again. If this happens each time, check at the service whether it offers a deletion";
+    "Run the command again. If the error persists, check whether the service supports the deletion";
   return new CloudInfraError("not_found", message, { method, path, traceId, attempts, hint });
 }
 

@@ -9,22 +9,22 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
 /**
- * The reply to a creation request may contain the start time of the creation, and later replies its end time, at most this many seconds
- * later.
+ * The maximum number of seconds that a creation takes. As the creation time, the first reply may contain the start of the creation, and
+ * later replies its end.
  */
 const LONGEST_CREATION_S = 3_600;
 
-/** Whether an object with the recorded id was created later than the recorded object. Services may reuse ids (I1). */
+/** Reports whether an object with the recorded id was created later than the recorded object. Services may reuse ids (I1). */
 export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
   return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
 }
 
 /**
- * Whether another object has the recorded id now, which proves that the recorded object no longer exists. The proof takes two independent
- * checks while the project is visible. Warns about the other object, which is left alone.
+ * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. This requires two independent
+ * checks while the project is visible. Warns about the other object, which isn't changed.
  *
  * @param shown the object with the recorded id, as it was just read
- * @throws CloudInfraError `forbidden` if this may be the token of another account
+ * @throws CloudInfraError `forbidden` if the token may belong to another account
  */
 export async function isIdReused(
   context: Context,
@@ -39,8 +39,8 @@ export async function isIdReused(
   if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, ref, shown);
   await warnWithoutSecrets(
     context,
-    `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} has its id now. ` +
-      `Pulumi doesn't manage that ${ref.kind.name}, and it was left alone.`,
+    `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} now has its id. ` +
+      `Pulumi doesn't manage that ${ref.kind.name}, and didn't change it.`,
   );
   return true;
 }
@@ -57,7 +57,7 @@ function mayBeOtherAccount(
 ): CloudInfraError {
   return new CloudInfraError(
     "forbidden",
-    `the service shows ${describeSuccessor(kind, shown)} as ${kind.name} ${id}: this token may belong to another account`,
+    `the service returned ${describeSuccessor(kind, shown)} for ${kind.name} ${id}: this token may belong to another account`,
     {
       hint:
         `Check the token and cloudinfra:endpoint (${client.endpoint}). If the service has reused the id, remove the ${kind.name} from the ` +
@@ -70,7 +70,7 @@ function mayBeOtherAccount(
 export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",
-    `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} has its id now`,
+    `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`,
     {
       hint:
         "Nothing was changed. Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +

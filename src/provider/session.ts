@@ -26,20 +26,20 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Replacements of the network, the disk and the randomness for tests, and an observer of requests. */
+/** Test doubles for the network, the disk and random numbers, and an observer of requests. */
 export interface SessionOverrides extends Partial<Pick<ClientOptions, "dispatcher" | "random" | "observe">> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
 }
 
-/** Opens the session of this process when a call first needs it, because a check or diff may run without settings. */
+/** Opens the session of this process on first use, because a check or diff may run without settings. */
 export class Sessions {
   private configured: (key: string) => string | undefined = () => undefined;
   private session: Session | undefined;
   /** Whether the session has the settings of the last `configure`. */
   private isCurrent = false;
-  /** The resources that check and diff have seen. It needs no settings. */
+  /** Tracks the resources that check and diff have processed. It works without settings. */
   readonly tracker = new ResourceTracker();
 
   constructor(
@@ -59,7 +59,7 @@ export class Sessions {
   }
 
   /**
-   * Returns the session of this process, and opens it first if necessary.
+   * Returns the session of this process, and opens it if necessary.
    *
    * @throws CloudInfraError `config_missing`, `config_invalid`
    */
@@ -77,7 +77,7 @@ export class Sessions {
     return this.configured(PROVIDER_NAME);
   }
 
-  /** The tokens that this process has used. Messages must not contain them, but replies and other programs may repeat them. */
+  /** The tokens that this process has used. Messages must not contain these tokens, but replies and other programs may repeat them. */
   get tokens(): readonly string[] {
     return this.session?.client.tokens ?? [];
   }

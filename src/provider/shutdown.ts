@@ -23,8 +23,8 @@ const LAST_REPLY_MS = 1_000;
 /**
  * Handles SIGINT and SIGTERM while calls are running. A cancelled CI job sends such a signal to all its processes. If the process exited
  * immediately, which is Node's default, the engine would discard the idempotency keys of running creations. Instead, each call stops
- * waiting and returns a partial state, which the engine saves. Then the process exits. A second signal, or one while no call is running,
- * ends the process immediately.
+ * waiting and returns a partial state, which the engine saves. Then the process exits. A second signal, or a signal while no call is
+ * running, ends the process immediately.
  */
 export class Shutdown {
   private readonly calls = new Set<AbortController>();
@@ -52,7 +52,7 @@ export class Shutdown {
 
   /**
    * Runs a function before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds for the process to
-   * exit. Only the first registered function runs, and none if a signal interrupts a call.
+   * exit. Only the first registered function runs. If a signal interrupts a call, no function runs.
    */
   beforeExit(work: () => Promise<void>): void {
     if (this.signal === undefined && this.lastWork === undefined) this.process.on("SIGINT", this.end);
@@ -91,8 +91,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 }
 
 /**
- * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. There is no
- * program to warn about unfinished creations, so this process warns when it exits, because a later delete may still finish them.
+ * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. In such a run,
+ * no program warns about unfinished creations. This process warns when it exits, because a later delete may still finish them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;
@@ -116,6 +116,6 @@ const WORDS = {
   several: "their objects may still exist",
   hints: [
     "Run `npx pulumi-cloudinfra recover` to list the objects that the stack manages, and keep those. Delete the others in the service if they exist. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
-    "After an interruption, run `pulumi up` before `pulumi destroy`, because `destroy` deletes only what the state holds.",
+    "After an interruption, run `pulumi up` before `pulumi destroy`, because `destroy` deletes only what the state contains.",
   ],
 };

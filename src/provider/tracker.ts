@@ -15,69 +15,69 @@ import {
 
 /** What this process has recorded about one URN. */
 export interface TrackedResource {
-  /** Whether the last check had prior inputs, and no diff has followed. */
+  /** Whether the last check had prior inputs, and no diff has run since then. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change as well. */
+  /** Whether the arguments differ from the prior inputs of the last check, so that the engine also finds a change. */
   readonly isChanged?: boolean;
-  /** Key, object id and operation of the resource that the state has for this URN. */
+  /** The key, object id and operation of the resource that the state contains for this URN. */
   readonly key?: string | undefined;
-  /** When that key was generated, in milliseconds since 1970. */
+  /** The time at which that key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
-  /** The purpose under which the journal has the unfinished creation that the next create resumes. */
+  /** The purpose under which the journal records the unfinished creation that the next create resumes. */
   readonly resumes?: CreationPurpose | undefined;
-  /** A journal entry under this URN that belongs to the resource that had the URN before, and that resource's current URN. */
+  /** A journal entry under this URN that belongs to the URN's previous resource, and the current URN of that resource. */
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
-  /** A journal entry with a later key than the resource's first one. The diff shows whether the state has its object. */
+  /** A journal entry whose key is newer than the resource's first key. The diff determines whether the state contains its object. */
   readonly retried?: Entry | undefined;
   /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
-  /** Id in the `import` option. */
+  /** The id in the `import` option. */
   readonly imported?: string | undefined;
-  /** Id in the `import` option when the state was saved. That object is already imported. */
+  /** The id in the `import` option when the state was saved. That object is already imported. */
   readonly importedBefore?: string | undefined;
   /** The resource's former URNs, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
-  /** The endpoint of that creation. */
+  /** The endpoint of the unfinished creation that the state records. */
   readonly placeholderAt?: string | undefined;
 }
 
-/** The resource that has a live object. */
+/** The resource that manages a live object. */
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** If create adopted an object that the state may already have: the resource's present and former URNs, and its key. */
+  /** The resource's current and former URNs and its key, if create adopted an object that the state may already contain. */
   readonly adoptedFor?: readonly string[] | undefined;
 }
 
 /** Tracks the resources of this process. A process serves one run of one stack. */
 export class ResourceTracker {
-  /** Organization of the stack. Set by the first check or, in a run without checks, by the first delete. */
+  /** The organization of the stack. Set by the first check or, in a run without checks, by the first delete. */
   organization: string | undefined;
-  /** Folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
+  /** The folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
   projectFolder: string | undefined;
   /** Whether this run is a preview. */
   isPreview = false;
-  /** URN in the last check of this run. It contains the stack's present name. */
+  /** The URN in the last check of this run. It contains the stack's current name. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** The live objects that this process has reported. The key is the object, because aliases change URNs. */
+  /** The live objects that this process has reported, by object and not by URN, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
-  /** By key: the URN of the resource that has the key, in the state or since its create ended. */
+  /** The URN of the resource that currently has each key. */
   private readonly holders = new Map<string, string>();
-  /** Keys of resources whose unfinished creations are left to the create of their replacement. */
+  /** The keys of resources whose unfinished creations are handled by the create of their replacement. */
   private readonly replacing = new Set<string>();
-  /** By key: the program's values of this run. */
+  /** The values that the program sets in this run, by key. */
   private readonly said = new Map<string, ProgramValues>();
-  /** By key: the options `ignoreChanges` and `replaceOnChanges`. */
+  /** The options `ignoreChanges` and `replaceOnChanges`, by key. */
   private readonly options = new Map<string, ChangeOptions>();
-  /** By key and by URN: the option `retainOnDelete`. */
+  /** The option `retainOnDelete`, by key and by URN. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
-  /** By object or key of a journal entry: the first URN that claimed it. */
+  /** The first URN that claimed each object or journal entry, by object or by the entry's key. */
   private readonly claims = new Map<string, string>();
-  /** Objects that a refresh has read, until their diff ends. */
+  /** The objects that a refresh has read and whose diff hasn't ended yet. */
   private readonly refreshed = new Set<string>();
 
   get(urn: string | undefined): TrackedResource {
@@ -94,9 +94,9 @@ export class ResourceTracker {
   }
 
   /**
-   * Records a check with prior inputs: the resource exists.
+   * Records a check with prior inputs, which means that the resource exists.
    *
-   * @returns the URN of another resource with the same key, if any: the state then has the object twice
+   * @returns the URN of another resource with the same key, if any: the state then contains the object twice
    */
   recordCheck(
     urn: string,
@@ -110,7 +110,7 @@ export class ResourceTracker {
     return holder === urn ? undefined : holder;
   }
 
-  /** Whether a resource that is about to be replaced has already imported the object in its `import` option. */
+  /** Reports whether a resource that is about to be replaced has already imported the object that its `import` option names. */
   hasImported(urn: string | undefined, id: string): boolean {
     const { id: held, importedBefore } = this.get(urn);
     return id === held || id === importedBefore;
@@ -136,19 +136,19 @@ export class ResourceTracker {
     return first;
   }
 
-  /** Claims an object for the resource that has it in the state. @returns the URN that had claimed it before */
+  /** Claims an object for the resource that manages it in the state. @returns the URN that had claimed it before */
   reclaim(what: string, urn: string): string {
     const before = this.claims.get(what) ?? urn;
     this.claims.set(what, urn);
     return before;
   }
 
-  /** Records that a refresh has read an object. The diff that follows may have a URN from before a rename. */
+  /** Records that a refresh has read an object. The next diff may use a URN from before a rename. */
   recordRead(object: ObjectIdentity): void {
     this.refreshed.add(identityKey(object));
   }
 
-  /** Whether a refresh has read the object, and its diff hasn't ended. */
+  /** Reports whether a refresh has read the object, but its diff hasn't ended yet. */
   isRefreshed(object: ObjectIdentity): boolean {
     return this.refreshed.has(identityKey(object));
   }
@@ -168,7 +168,7 @@ export class ResourceTracker {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
     const isRefresh = this.refreshed.delete(identityKey(object));
-    // If a resource is deleted before its replacement, its dependents get a diff without a check.
+    // If a resource is deleted before its replacement, the engine calls diff for its dependents without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
     // A failed creation can't be resumed. If its object's id is known, it is replaced like any other object.
     const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
@@ -201,17 +201,17 @@ export class ResourceTracker {
     this.resources.set(urn, { id: object.id });
   }
 
-  /** Whether a check of this run had prior inputs with this key, so that the resource is current in the state (I3). */
+  /** Reports whether a check of this run had prior inputs with this key, which proves that the state contains the resource (I3). */
   isCurrent(key: string): boolean {
     return this.holders.has(key);
   }
 
-  /** Whether a create that hasn't ended will replace the resource with this key and handle its unfinished creations. */
+  /** Reports whether a create that is still running will replace the resource with this key and handle its unfinished creations. */
   isHandedOver(key: string | undefined): boolean {
     return key !== undefined && this.replacing.has(key);
   }
 
-  /** Records the program's values in this run for the resource with this key. The state may have older values (I4). */
+  /** Records the values that the program sets in this run for the resource with this key. The state may have older values (I4). */
   recordProgramValues(
     key: string,
     now: ProgramValues,
@@ -231,7 +231,9 @@ export class ResourceTracker {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
-  /** Records the option `retainOnDelete` of a resource. If another resource has one of its former URNs now, that resource's option counts. */
+  /**
+   * Records the option `retainOnDelete` of a resource. If another resource now has one of its former URNs, that resource's option applies.
+   */
   recordRetained(
     isRetained: boolean,
     { urn, key, formerUrns = [] }: Pick<TrackedResource, "key" | "formerUrns"> & { urn: string },
@@ -241,12 +243,12 @@ export class ResourceTracker {
     for (const former of formerUrns) if (!this.retained.has(former)) this.retained.set(former, isRetained);
   }
 
-  /** Whether the resource with this key or URN has the option `retainOnDelete`. */
+  /** Reports whether the resource with this key or URN has the option `retainOnDelete`. */
   isRetained({ key = "", urn = "" }: Pick<HiddenInputs, "key" | "urn">): boolean {
     return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
 
-  /** Returns inputs or a state with the program's values of this run, if a check has reported them. */
+  /** Returns inputs or a state with the values that the program sets in this run, if a check has reported them. */
   withCurrentValues<State extends HiddenInputs>(state: State): State {
     const now = state.key === undefined ? undefined : this.said.get(state.key);
     const isSame =
@@ -254,7 +256,7 @@ export class ResourceTracker {
     return isSame ? state : withProgramValues(state, now);
   }
 
-  /** Whether a check has reported the program's values of this run for the resource with this key. */
+  /** Reports whether a check has reported the values that the program sets in this run for the resource with this key. */
   hasCurrentValues(key: string | undefined): boolean {
     return key !== undefined && this.said.has(key);
   }

@@ -50,8 +50,8 @@ export async function updateResource(
 }
 
 /**
- * Returns the values that an earlier update requested, if the object doesn't show them and the program no longer contains them. The service
- * may have set values that it doesn't show, even if the operation has ended.
+ * Returns the values that an earlier update requested, if the object doesn't have them and the program no longer contains them. Even if the
+ * operation has ended, the service may have set values that it doesn't return.
  */
 function unsettledIn(
   { kind }: Context,
@@ -89,7 +89,7 @@ async function finishPending(
   }
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
-  // Right after the end of the operation, a list may not show the object yet.
+  // Right after the end of the operation, a list may not contain the object yet.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
@@ -97,12 +97,12 @@ async function finishPending(
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
   const outs = { ...olds, pending: { ...pending, failed: true } };
-  const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
+  const [verb, which] = object === undefined ? ["create", "another"] : ["replace", "the failed"];
   throw new PartialState(
     failure,
     id,
     outs,
-    `Run \`pulumi up\` again: it ${verb} ${which} ${context.kind.name}`,
+    `Run \`pulumi up\` again to ${verb} ${which} ${context.kind.name}`,
   );
 }
 
@@ -115,15 +115,15 @@ async function creationUnclear(
   const { name } = context.kind;
   const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
   const hint =
-    `Check in the service whether ${name} ${id} exists; ` +
-    `${others === "" ? "it lists nothing with that name" : `it lists ${others} with that name`}. ` +
-    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
+    `Check in the service whether ${name} ${id} exists: ` +
+    `${others === "" ? "the list contains nothing with that name" : `the list contains ${others} with that name`}. ` +
+    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, then \`pulumi up\` to create another`;
   return new PartialState(error, id, olds, hint);
 }
 
 /**
- * Returns the values that an update of unknown outcome has set. A value that differs may be a normalized form, but only if nobody else can
- * have set it: right after the operation, or at the revision in the update's reply.
+ * Returns the values that an update of unknown outcome has set. Right after the operation, or at the revision in the update's reply, a
+ * different value may be a normalized form. At any other time, somebody else may have set it.
  */
 async function finishPendingUpdate(
   context: Context,
@@ -150,7 +150,7 @@ async function finishPendingUpdate(
  * change a resource's id.
  */
 function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
-  const message = `the creation of ${kind.name} ${id} has created ${kind.name} ${result}`;
+  const message = `the creation of ${kind.name} ${id} resulted in ${kind.name} ${result} instead`;
   const hint =
     "Nothing else was created. Run `pulumi refresh` to correct the id in the state, then `pulumi up`";
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
@@ -171,7 +171,7 @@ async function waitForPending(
   olds: Recorded,
   { operation, failed }: Pending,
 ): Promise<PendingEnd> {
-  if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
+  if (failed) return { error: new CloudInfraError("operation_failed", "the creation failed") };
   if (operation === undefined) return {};
   let wasRunning = false;
   try {

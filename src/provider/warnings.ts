@@ -62,7 +62,7 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   await warnWithoutSecrets(context, words);
 }
 
-/** Warns that another resource has the object of an interrupted creation: it imported the object, or the service reused the id. */
+/** Warns that another resource manages the object of an interrupted creation: it imported the object, or the service reused the id. */
 export async function warnOfObjectAdoptedElsewhere(
   context: Context,
   inputs: Desired,
@@ -71,14 +71,14 @@ export async function warnOfObjectAdoptedElsewhere(
   const { name } = context.kind;
   const resource = resourceName(inputs.urn);
   const words =
-    `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource of the program uses it now. ` +
+    `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
     `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
   await warnWithoutSecrets(context, words);
 }
 
 /**
- * Warns about an object that the program doesn't need. Only a person can decide to delete it, because a state may contain it, or it is
- * retained (I3).
+ * Warns about an object that the program doesn't need. Such an object may be in a state or retained, so only a person can decide to delete
+ * it (I3).
  */
 export async function warnOfObjectLeftAlone(
   context: Context,
@@ -93,7 +93,10 @@ export async function warnOfObjectLeftAlone(
   );
 }
 
-/** Whether an object was created after a creation began. The replacement of an object may have its id, because some services reuse ids. */
+/**
+ * Reports whether an object was created after a creation began. The replacement of an object may have the same id, because some services
+ * reuse ids.
+ */
 function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
   return at !== undefined && isLaterMoment(fields.created_at, new Date(at).toISOString());
 }
@@ -113,7 +116,7 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
-/** Warns about objects that a failed creation may have made, which a stored failure doesn't rule out (§4.7). */
+/** Warns about objects that a failed creation may have made. A stored failure doesn't prove that nothing was created (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = (await findSameNamed(context, pending)).map(({ id }) => id);
@@ -121,8 +124,8 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
     // The object's name may be a secret, so the warning gives the resource's name.
     const { name } = context.kind;
     const words =
-      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but it may have created it: ` +
-      `it lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
+      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
+      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
     await warnWithoutSecrets(context, words);
   } catch (error) {
     // Without the list, there is nothing to report. The creation continues, or fails for its own reasons.

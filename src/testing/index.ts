@@ -14,10 +14,10 @@ export { type MockedProgram, type MockedResource, type MocksOptions, mocks } fro
 export interface WithEmulator {
   /** The stack of Pulumi's Automation API, on which you run `up`, `preview`, `refresh` and `destroy`. */
   readonly stack: Stack;
-  /** The running service, with its objects, its requests and more faults. */
+  /** The running service. Use it to inspect objects and requests, and to inject more faults. */
   readonly emulator: Emulator;
   /**
-   * Injects a fault, which applies to the next request that it fits.
+   * Injects a fault, which applies to the next matching request.
    *
    * @param name one of the faults that `docs/testing.md` describes
    * @returns a handle that counts the affected requests (`used`) and ends the fault (`off()`)
@@ -25,7 +25,7 @@ export interface WithEmulator {
   fault(name: FaultName): FaultHandle;
 }
 
-/** Options of {@link withEmulator}. */
+/** The options of {@link withEmulator}. */
 export interface WithEmulatorOptions {
   /**
    * The program: the folder that contains its `Pulumi.yaml`, or an inline program, which runs in this process in a project named `test`.
@@ -34,9 +34,12 @@ export interface WithEmulatorOptions {
   readonly program?: string | PulumiFn;
   /** The stack's configuration. A key without a namespace belongs to the program's project. @default empty */
   readonly config?: Readonly<Record<string, string>>;
-  /** Switches of the emulated service. @default operations take 100 ms, and all else is as in {@link startEmulator} */
+  /** The switches of the emulated service. @default operations take 100 ms, and everything else is as in {@link startEmulator} */
   readonly behaviour?: Partial<Behaviour>;
-  /** Environment variables to add for Pulumi's commands. Those for a backend, a service, a token or a journal have no effect. @default none */
+  /**
+   * Environment variables to add for Pulumi's commands. Variables for a backend, a service, a token or a journal have no effect. @default
+   * none
+   */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -61,8 +64,8 @@ const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
 };
 
 /**
- * Runs an integration test with the real `pulumi`: starts the emulator, creates a stack of a program, calls `body`, and removes everything
- * again, even if `body` fails. It needs no account and no service, only the `pulumi` CLI on the PATH.
+ * Runs an integration test with the real Pulumi CLI. Starts the emulator, creates a stack of a program, calls `body`, and then removes
+ * everything, even if `body` fails. It requires only the `pulumi` CLI on the PATH, and neither an account nor a service.
  *
  * All requests of this package go to the emulator with the emulator's token. Endpoints, tokens and journal folders have no effect, whether
  * they come from your environment, `Pulumi.yaml`, the options or the program's explicit providers.
@@ -70,7 +73,7 @@ const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
  * @param options the program, its configuration, and how the service behaves
  * @param body runs commands on the stack and checks the objects of the service
  * @returns the result of `body`
- * @throws the error of `body`; an error of the Automation API if it finds no `pulumi` or can't create the stack
+ * @throws the error of `body`, or an error of the Automation API if it can't find `pulumi` or create the stack
  *
  * @example
  * ```ts

@@ -14,51 +14,50 @@ import { currentRun, resolved } from "../resources/sdk";
 
 /** A resource that a program has declared. */
 export interface MockedResource {
-  /** Type of the resource, such as {@link Instance.__pulumiType}. */
+  /** The type of the resource, such as {@link Instance.__pulumiType}. */
   readonly type: string;
-  /** Name of the resource in the program. */
+  /** The name of the resource in the program. */
   readonly name: string;
   /** The resource's name and `-id`, or the id that was passed to `get`. Undefined in a preview that would create the resource. */
   readonly id: string | undefined;
-  /** The arguments, with a generated `name` and without secret marks. Values that a preview doesn't know are left out. */
+  /** The arguments, with a generated `name` and without secret marks. Values that are unknown in a preview are left out. */
   readonly args: { readonly [name: string]: unknown };
-  /** Names of the arguments that are secret, in alphabetical order. */
+  /** The names of the arguments that are secret, in alphabetical order. */
   readonly secretArgs: readonly string[];
 }
 
-/** Options of {@link mocks}. */
+/** The options of {@link mocks}. */
 export interface MocksOptions {
   /** The stack's configuration. A key without a namespace belongs to the program's project. @default empty */
   readonly config?: Readonly<Record<string, string>>;
-  /** Name of the Pulumi project. @default "project" */
+  /** The name of the Pulumi project. @default "project" */
   readonly project?: string;
-  /** Name of the stack. @default "stack" */
+  /** The name of the stack. @default "stack" */
   readonly stack?: string;
   /**
-   * Whether to run the program as the preview of a new stack, which doesn't know ids, generated names or other outputs of resources that `up`
-   * would create.
-   * @default false
+   * Whether to run the program as the preview of a new stack. In such a preview, ids, generated names and other outputs of new resources
+   * are unknown. @default false
    */
   readonly preview?: boolean;
-  /** The existing instances: `getInstances` filters them, and {@link Instance.get} finds them. @default none */
+  /** The existing instances, which `getInstances` filters and {@link Instance.get} finds. @default none */
   readonly instances?: readonly GetInstancesInstance[];
-  /** The existing projects: `getProjects` returns them, and {@link Project.get} finds them. @default none */
+  /** The existing projects, which `getProjects` returns and {@link Project.get} finds. @default none */
   readonly projects?: readonly GetProjectsProject[];
   /**
-   * Returns outputs to add to those of a resource, or to replace them. Use it also for resources of other packages, which otherwise have only
-   * their arguments as outputs. In a preview, it affects only resources that are read, such as those of `get`.
+   * Returns outputs that are added to those of a resource, or replace them. You can also add outputs to resources of other packages. By
+   * default, their only outputs are their arguments. In a preview, it affects only resources that are read, such as those of `get`.
    * @default nothing to add
    */
   readonly outputs?: (resource: MockedResource) => MockedResource["args"];
-  /** Returns the results of other packages' functions. @default their arguments */
+  /** Returns the results of functions of other packages. @default their arguments */
   readonly call?: pulumi.runtime.Mocks["call"];
 }
 
 /** A program that {@link mocks} has run. */
 export interface MockedProgram<Exports> {
-  /** The program's exports as plain values. A value that a preview doesn't know is undefined. */
+  /** The program's exports as plain values. A value that is unknown in a preview is undefined. */
   readonly exports: pulumi.Unwrap<Exports>;
-  /** Names of the exports that are secret, in alphabetical order. */
+  /** The names of the exports that are secret, in alphabetical order. */
   readonly secretExports: readonly string[];
   /** All declared resources, sorted by name. */
   readonly resources: readonly MockedResource[];
@@ -71,13 +70,13 @@ export interface MockedProgram<Exports> {
 }
 
 /**
- * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. It checks arguments as a preview does.
+ * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. Arguments are checked as in a preview.
  * Generated names and outputs such as `ipAddress` have values like those that the provider returns, and they are the same in each run.
  *
  * @param program runs the program, for example by importing it. Node.js runs a module only once in each process
  * @param options the configuration and the existing objects
  * @returns the declared resources and the exports
- * @throws Error that lists each wrong argument, and each id that `get` doesn't find; also every error of the program
+ * @throws Error that lists each invalid argument, and each id that `get` doesn't find. Errors of the program are also thrown
  *
  * @example
  * ```ts
@@ -92,7 +91,7 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
-  /** The objects that `get` finds: those of the options, and those that the program has declared. */
+  /** The objects that `get` finds, which come from the options and from the program's declarations. */
   const objects = new Map<string, Properties>();
   for (const one of instances) objects.set(`instance ${one.id}`, { ...one });
   for (const one of projects) objects.set(`project ${one.id}`, { ...one });
@@ -101,7 +100,7 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if a part of it is secret.
+    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if any part of it is secret.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
@@ -162,7 +161,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [Project.__pulumiType, projectKind],
 ]);
 
-/** Any UUID: it makes the generated names of all runs the same. */
+/** An arbitrary UUID, so that the generated names are the same in all runs. */
 const NAMESPACE = "b2c1e9a4-3f0e-4d55-9a39-2f3a5a0c7c11";
 
 type Properties = MockedResource["args"];
@@ -175,14 +174,17 @@ function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: bo
   return { inputs: toBag(checkedInputs), failures };
 }
 
-/** Replaces unknown values by the engine's placeholder. */
+/** Replaces unknown values with the engine's placeholder. */
 function withPlaceholders(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
   if (Array.isArray(value)) return value.map(withPlaceholders);
   return isMap(value) ? mapped(value, withPlaceholders) : value;
 }
 
-/** Marks the same outputs as secret as the provider would. Outputs of other packages are secret if the argument with the same name is. */
+/**
+ * Marks the same outputs as secret as the provider would. An output of another package is secret if the argument with the same name is
+ * secret.
+ */
 function withMarks(
   kind: Kind | undefined,
   state: Properties,

@@ -253,7 +253,7 @@ describe("`import`", () => {
     const { code, stdout } = await run([]);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: "Project 101 has no instances that can be imported. No file was written.\n",
+      stdout: "Project 101 has no instances to import. No file was written.\n",
     });
     expect(existsSync(path.join(dir, "import.json"))).toBe(false);
   });
@@ -375,7 +375,7 @@ describe.each([
   it("the project file", async () => {
     const { code, stderr } = await runCli("/", [command, ...args], { PATH: "/nowhere" });
     expect(code).toBe(1);
-    expect(stderr).toContain("no Pulumi.yaml found in / or above");
+    expect(stderr).toContain("no Pulumi.yaml found in / or its parent folders");
   });
 
   it("`pulumi`", async () => {

@@ -27,7 +27,7 @@ it.each([
   ["a newer version", '{"version":5,"deployment":{}}', "version 5"],
   ["damaged JSON", text.slice(0, -20), "not valid JSON"],
   ["an empty string", "", "not valid JSON"],
-  ["other JSON", "[]", "not the export of a stack"],
+  ["other JSON", "[]", "the input is not a stack export"],
   ["a resource without URN", '{"version":3,"deployment":{"resources":[{}]}}', "deployment.resources.0.urn"],
 ])("rejects %s", (_, wrong, words) => {
   expect(() => parseExport(wrong)).toThrow(words);

@@ -118,7 +118,7 @@ describe("recover", () => {
     const keyless = creating(resource(INSTANCE, "old", instanceInputs({ __key: undefined })));
     const { code, stdout } = await recover(["--file", write(exported({ pending: [keyless, web] }))]);
     expect(code).toBe(1);
-    expect(stdout).toContain("instance \"old\": can't be resumed, because the state doesn't hold its key");
+    expect(stdout).toContain("instance \"old\": can't be resumed, because the state doesn't contain its key");
     expect(await journal.list()).toMatchObject([{ urn: WEB }]);
   });
 
@@ -276,7 +276,7 @@ describe("recover", () => {
     const rows = ["ins-live", "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
     const { code, stdout } = await recover(["--file", write(exported({ resources: rows }))]);
     expect(code).toBe(0);
-    expect(stdout).toContain("the object ins-live, which the stack has. Keep the object.");
+    expect(stdout).toContain("the object ins-live, which the stack manages. Keep the object.");
     expect(stdout).not.toContain("--forget");
   });
 

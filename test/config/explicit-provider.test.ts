@@ -31,7 +31,7 @@ describe("a creation that began with another provider", () => {
       expect(failures).toEqual([
         expect.objectContaining({ reason: expect.stringContaining("with the default provider") }),
       ]);
-      expect(failures[0]?.reason).toContain('now it would be created with the provider "eu"');
+      expect(failures[0]?.reason).toContain('the resource now uses the provider "eu"');
       expect(failures[0]?.reason).not.toContain("--endpoint");
     }
     expect(web.posts()).toHaveLength(posts);

@@ -108,7 +108,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "aborted",
-    when: "a signal during a creation, as from a cancelled CI job",
+    when: "a signal during a creation, such as from a cancelled CI job",
     provoke: async () => {
       const service: Service = await startService({
         onRequest: ({ path }) => {

@@ -114,7 +114,7 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "endpoint_changed",
-    when: "an explicit provider with another endpoint",
+    when: "an explicit provider with a different endpoint",
     provoke: async () => {
       const service = await startService();
       const { id, state } = await existingInstance(service);
@@ -124,7 +124,7 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "provider_changed",
-    when: "an unfinished creation whose resource now has another provider",
+    when: "an unfinished creation whose resource now uses a different provider",
     provoke: async () => {
       const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
       const failed = await web.up({ __timeouts: { create: "5s" } });

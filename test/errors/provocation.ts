@@ -16,7 +16,7 @@ const DETAILS: Readonly<Record<number, string>> = {
   403: "permission instances.write is missing",
   404: "no such object",
   405: "method not allowed",
-  412: "the object has another revision",
+  412: "the object has a different revision",
   413: "the body exceeds 64 kB",
   422: "the instance is locked",
   429: "too many requests",

@@ -90,7 +90,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "not_found",
-    when: "an update that returns 404, although the service shows the instance",
+    when: "an update that returns 404, although the instance still exists",
     provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 404 })),
   },
   {
@@ -179,7 +179,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "rate_limited",
-    when: "a lasting rate limit",
+    when: "a persistent rate limit",
     provoke: () => creating(fault({ kind: "status", status: 429 })),
   },
   {
@@ -204,7 +204,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "unreachable",
-    when: "an https endpoint of a server without TLS",
+    when: "an https endpoint on a server without TLS",
     provoke: async () => {
       const service = await startService();
       const { instances } = await service.newProviders({
@@ -281,7 +281,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "import_differs",
-    when: "an image other than the program's",
+    when: "an image that differs from the one in the program",
     provoke: async () => {
       const service = await startService();
       const project = service.emulator.addProject().id;

@@ -306,7 +306,7 @@ describe("a file whose name is this resource's and whose content is another's", 
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(warnings).toEqual([
       expect.stringContaining(
-        `${file} is ignored, because its content is of another resource, stack or service`,
+        `${file} is ignored, because its content doesn't match the resource, stack or service in its name`,
       ),
     ]);
   });

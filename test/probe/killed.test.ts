@@ -128,7 +128,7 @@ describe("`probe --create`", () => {
     [["--create", "--new-project", "--yes"], "--new-project requires --region"],
     [["--create", "--project", "prj-1"], "--create requires --yes if there is no terminal"],
     [["--project", "prj-1"], "require --create"],
-    [["--create", "--clean"], "exclude each other"],
+    [["--create", "--clean"], "can't be used together"],
   ])("rejects %j as a usage error", async (args, message) => {
     const { run, emulator } = await service({});
     const { code, stderr } = await run(args);

@@ -39,7 +39,7 @@ describe("a deletion", () => {
     service.emulator.failNextOperation({});
     service.emulator.behaviour.operationKeptMs = 0;
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-    expect(message).toContain("still shows");
+    expect(message).toContain("still returns");
     expect(service.emulator.instances.size).toBe(1);
   });
 
@@ -100,7 +100,7 @@ describe("a deletion", () => {
     });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
     expect(fault.used).toBe(1);
-    expect(message).toContain(`the service accepted the deletion, but still shows instance ${saved.id}`);
+    expect(message).toContain(`the service accepted the deletion, but still returns instance ${saved.id}`);
     expect(message).toContain("customTimeouts");
     expect(service.clock.now()).toBeLessThanOrEqual(130_000);
   });
@@ -171,7 +171,9 @@ test("a 404 for an instance that is still shown leads to another attempt, not to
   const saved = await existingInstance(service);
   service.emulator.fail({ method: "DELETE", kind: "status", status: 404 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-  expect(message).toContain(`the service didn't find instance ${saved.id} to delete it, but still shows it`);
+  expect(message).toContain(
+    `the service reported that it didn't find instance ${saved.id} to delete, but still returns it`,
+  );
   expect(message).toContain("Run the command again");
   expect(message).not.toContain("pulumi state delete");
   await service.instances.delete(saved.id, saved.state);
@@ -212,7 +214,7 @@ test("if a deletion's reply is lost and its retry is a conflict, the hint says t
   service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
   expect(message).toContain("(409)");
-  expect(message.replace(/\s+/g, " ")).toContain("The service may be carrying out the deletion");
+  expect(message.replace(/\s+/g, " ")).toContain("the deletion may already be in progress");
 });
 
 describe("a deletion fails after", () => {

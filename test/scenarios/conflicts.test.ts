@@ -44,7 +44,7 @@ describeOnEngines("an update of an instance that somebody else has changed", (en
               .slice(1, 5)
               .map((line) => line.trim()),
           ).toEqual([
-            "property     in your state  now at the service  desired",
+            "property     in your state  now in the service  desired",
             "flavor       small          small               large",
             "network      n              theirs              n",
             "labels.team  web            theirs              web",

@@ -83,7 +83,9 @@ describeLongOnEngines("an error that the service stores for an idempotency key",
       expect([...emulator.instances.keys()]).toEqual([foreign.id, made]);
       const warnings = result.diagnostics.filter(({ severity }) => severity === "warning");
       expect(warnings.map(({ message }) => message)).toEqual([
-        expect.stringContaining(`it lists ${foreign.id} with the same name. The provider creates another`),
+        expect.stringContaining(
+          `the service lists ${foreign.id} with the same name. The provider creates another`,
+        ),
       ]);
     });
   });

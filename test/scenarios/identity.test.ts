@@ -43,7 +43,9 @@ describeOnEngines("a renamed resource whose old name a new resource takes", (eng
       write(program);
       const result = await stack.run("up");
       if (result.ok) return expectOneEach(scenario, ["old", "web"]);
-      expect(errorsOf(result)).toMatch(/and this resource have the same instance|belongs to urn:pulumi/);
+      expect(errorsOf(result)).toMatch(
+        /and this resource manage the same instance|manages the instance of an interrupted creation/,
+      );
       expect(emulator.instances.size).toBe(1);
     });
   });
@@ -144,7 +146,7 @@ describe.each([true, false])(
           await stack.taint(urnOf("web"));
           const result = await stack.run("up");
           if (deleteFirst) expectOk(result);
-          else expect(errorsOf(result)).toContain("was not replaced: it was adopted again");
+          else expect(errorsOf(result)).toContain("was not replaced, because it was adopted again");
           expectOk(await stack.run("up"));
           const kept = await idOf(scenario, "web");
           expect([...emulator.instances.keys()]).toEqual([kept]);

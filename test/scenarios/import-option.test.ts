@@ -59,7 +59,7 @@ describeLongOnEngines("the import option", (engine) => {
       const web = stateOf(await stack.deployment(), "web").urn;
       const again = await stack.run("up", { targetReplace: [web] });
       expect(again.ok).toBe(false);
-      expect(again.output).toContain("was not replaced: it was adopted again");
+      expect(again.output).toContain("was not replaced, because it was adopted again");
       expectOk(await stack.run("up"));
       expect(emulator.instances.has(ids.web)).toBe(true);
       expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);
@@ -177,7 +177,7 @@ describeLongOnEngines("the import option", (engine) => {
       expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
       const { diagnostics } = expectOk(await stack.run("up"));
       expect(diagnostics.map(({ message }) => message).join()).toContain(
-        `kept instance ${id}: a resource of the program uses it`,
+        `kept instance ${id}: another resource in the program uses it`,
       );
       expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
       expect([...emulator.instances.keys()]).toEqual([id]);

@@ -71,7 +71,8 @@ describeOnEngines("a preview", (engine) => {
         write(source("front", args, options));
         const { output } = expectOk(await stack.run("preview"));
         expect(output).toMatch(/\[diff: [^\]]*(?:labels|image)/);
-        if (args.includes("image")) expect(output).toContain("is replaced: image can't be changed in place");
+        if (args.includes("image"))
+          expect(output).toContain("requires replacement: image can't be changed in place");
         else expect(output).not.toContain("is replaced");
         for (const command of ["preview", "up"] as const)
           expect(expectOk(await stack.run(command)).output).not.toMatch(hidden);

@@ -39,14 +39,14 @@ import {
 
 /**
  * Returns the id given by the `import` option. Returns `undefined` if the resource has already imported that object, because its
- * replacement creates another one.
+ * replacement creates a new object.
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
   const { importId: id, urn } = inputs;
   if (id === undefined) return undefined;
   const object = identityOf(context, id);
-  // An error hook makes the engine repeat a create that failed after the adoption.
+  // With an error hook, the engine may repeat a create that failed after it adopted the object.
   const live = tracker.liveOwner(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
@@ -55,7 +55,7 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
   return id;
 }
 
-/** Returns the error for an object that this run has deleted, for example because it didn't fit an unfinished creation. */
+/** Returns the error for an object that this run has already deleted, for example while it discarded an unfinished creation. */
 function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
   return new CloudInfraError(
     "not_found",
@@ -67,10 +67,11 @@ function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
 }
 
 /**
- * Adopts an existing object, because the host can't import. Compares the object with the program, and updates the differences in place,
- * conditionally on the object's revision.
+ * Adopts an existing object, because dynamic providers don't support Pulumi's own import. Compares the object with the program, and updates
+ * the differences in place with If-Match.
  *
- * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement. Nothing was changed then
+ * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement. In both cases, nothing
+ * is changed
  */
 export async function adopt(
   context: Context,
@@ -80,7 +81,7 @@ export async function adopt(
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
   const left = await findUnfinishedCreation(context, inputs);
-  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have run in the meantime
+  await requireUnmanaged(context, inputs, id); // the diff of another resource may have claimed the object in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const makers = await findPossibleCreators(context, before.object);
@@ -100,7 +101,7 @@ export async function adopt(
     await release();
     return { id, outs };
   } catch (error) {
-    if (error instanceof PartialState) await release(); // the state has the object
+    if (error instanceof PartialState) await release(); // the state contains the object
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw importDiffers(context, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
@@ -112,7 +113,7 @@ export async function adopt(
 /** If the engine replaces the resource without informing the provider, it may still delete an earlier record of the same object. */
 const ADOPTED = { isResumed: true };
 
-/** Requires that no other resource has the object. */
+/** Throws an error if another resource manages the object. */
 async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
   const { urn = "" } = inputs;
   const holder = claimForImport(context.session.tracker, identityOf(context, id), urn);
@@ -126,10 +127,10 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 }
 
 /**
- * Finishes an unfinished creation before the resource imports another object. The journal entry stays until the import has succeeded,
- * because the creation may have created the imported object.
+ * Finishes an unfinished creation before the resource imports an object. The journal entry stays until the import has succeeded, because
+ * the creation may have created that object.
  *
- * @returns whether it had to be waited for
+ * @returns `false` if the creation is known to have created the imported object, so that nothing needs to be finished
  */
 async function finishOwnCreation(
   context: Context,
@@ -143,13 +144,13 @@ async function finishOwnCreation(
   return true;
 }
 
-/** An unfinished creation that has, or may have, created an imported object. */
+/** An unfinished creation that has created, or may have created, an imported object. */
 interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
 }
 
-/** Returns the unfinished creations of all resources that have, or may have, created an imported object. */
+/** Returns the unfinished creations of all resources that have created, or may have created, an imported object. */
 async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
   const makers: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
@@ -160,14 +161,14 @@ async function findPossibleCreators(context: Context, { id }: ApiObject): Promis
   return makers;
 }
 
-/** Returns the id of the created object if the operation has ended. A running operation may still name another object. */
+/** Returns the id of the created object if the operation has ended. A running operation may still name a different object. */
 async function createdBy(context: Context, { operation }: Entry): Promise<string | undefined> {
-  // A problem with another resource's operation must not fail the import: the operation may have created the object.
+  // If another resource's operation can't be read, the import must not fail: that operation may have created the object.
   const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
   return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;
 }
 
-/** Records that the state has an object, so that no unfinished creation deletes or adopts it (I3). */
+/** Records that the state contains an object, so that no unfinished creation deletes or adopts it (I3). */
 async function releaseObject(
   makers: readonly PossibleCreator[],
   context: Context,
@@ -176,7 +177,7 @@ async function releaseObject(
   const { journal } = context.session;
   for (const { key, isCertain } of makers) {
     if (isCertain) {
-      // A check may have assigned the key to the creation's resource, and the key leads to the imported object.
+      // A check may have assigned the key to the creation's resource, and a request with that key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);
     } else await journal.extend(key, { imported: [id] });
@@ -188,17 +189,17 @@ async function releaseObject(
  *
  * @returns the object; the state that matches it; the inputs, with the object's values for ignored properties; and the properties to update
  * in place
- * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement
+ * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement
  */
 async function compareForImport(context: Context, inputs: Desired, id: string) {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
-  // Until the service has shown that it changes keys to lower case, a label whose key differs in case may be somebody else's.
+  // Unless the service is known to convert keys to lower case, a label whose key differs in case may belong to somebody else.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
   const ignored = session.tracker.ignoredBy(inputs.key);
   const there = stateAsFound(exact, object, inputs, ignored);
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: there, news: inputs });
-  // An empty list removes keys that aren't shown. The update must not remove anything else that isn't shown.
+  // An empty list removes keys that the reply omits. The update must not remove any other omitted property.
   const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
     const value = there[field.name];
     const isSame = sameValue(field, value, desired);
@@ -212,7 +213,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   return { object, there, wanted, differences };
 }
 
-/** Whether this field is the only one that an update could remove, because the object shows all others and its revision. */
+/** Reports whether this is the only field that an update could remove, because the reply contains all the others and the revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>
@@ -246,7 +247,7 @@ function stateAsFound(
       .map((field) => [field.name, valueAsFound(field, object.fields, inputs, ignored)]),
   );
   const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
-  // The service may show an address in place of the mode.
+  // The service may return an address instead of the mode.
   const modes = context.kind.fields.filter(
     ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
   );
@@ -254,7 +255,9 @@ function stateAsFound(
   return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
 
-/** Returns the program's value if the object has, or may have, that value. An update must not remove an ignored value that isn't shown. */
+/**
+ * Returns the program's value if the object has, or may have, that value. An update must not remove an ignored value that the reply omits.
+ */
 function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
   const sides = sidesOf([field], { olds: {}, news: inputs }, object);
@@ -267,7 +270,10 @@ function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored
   return sides.some(differsFromDesired) ? toProgramValue(field, remoteValueOf(field, object, value)) : value;
 }
 
-/** Whether an omitted property counts as not set, as in many services. The address may be shown in another field. */
+/**
+ * Reports whether an omitted property is treated as not set, because many services omit empty values. The address may be in a different
+ * field.
+ */
 function isAbsentValue({ field, isShown, desired, object }: PropertySides): boolean {
   if (isShown || field.change !== "in place") return false;
   if (field.wire !== "public_ip") return true;

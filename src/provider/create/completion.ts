@@ -27,9 +27,9 @@ import { discard, type UnfinishedCreation } from "./unfinished";
 /**
  * Updates the object of a resumed creation to match the current program (C5).
  *
- * @returns the outputs, or `undefined` if another resource has the object, or if it requires a replacement and was discarded according to
- * I3
- * @throws CloudInfraError `key_expired` if the original request is unknown. Nothing is changed, adopted or deleted then
+ * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement and was discarded according
+ * to I3
+ * @throws CloudInfraError `key_expired` if the original request is unknown. In that case, nothing is changed, adopted or deleted
  */
 export async function fitToProgram(
   context: Context,
@@ -57,7 +57,7 @@ export async function fitToProgram(
   return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });
 }
 
-/** Whether the object of a creation requires a replacement, as far as the arguments are known. */
+/** Reports whether the known arguments of a program require a replacement of the created object. */
 export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
@@ -78,7 +78,7 @@ export function needsReplacement(
  * @param asked the arguments of the creation request
  * @param pending the creation
  * @param hidden additional hidden outputs
- * @throws PartialState if the update fails. The state has the object
+ * @throws PartialState if the update fails. The state then contains the object
  */
 export async function completeCreation(
   context: Context,
@@ -99,8 +99,8 @@ export async function completeCreation(
   try {
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
-    await extendEntry(context, pending, { id: object.id }); // the engine saves it
-    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already has the update's operation
+    await extendEntry(context, pending, { id: object.id }); // the engine saves the object
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already contains the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
     throw new PartialState(
       error,
@@ -136,8 +136,8 @@ function appliedArguments(
 }
 
 /**
- * Returns an argument as the service has applied it. The creation request of the specification has no labels (§2.2), so the service may ignore
- * them. A sparse reply may omit an address mode, or show only the address.
+ * Returns an argument as the service has applied it. In the specification, the creation request has no labels (§2.2), so the service may
+ * ignore them. A sparse reply may omit an address mode, or contain only the address.
  */
 function appliedValue(
   field: Field,
@@ -147,7 +147,7 @@ function appliedValue(
 ): unknown {
   const shown = object[field.wire];
   const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
-  // Since an earlier creation, somebody else may have set another address or other keys.
+  // Since the object was created, somebody else may have set a different address or different keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;

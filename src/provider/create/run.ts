@@ -21,12 +21,12 @@ import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
- * The certain end of a creation. `isEcho`: only the reply to the creation request has shown the object, and that reply may echo the
- * request.
+ * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object, and that reply may just
+ * repeat the request.
  */
 export type CreationEnd =
   | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
-  /** Nothing was created, or an object that failed. */
+  /** Nothing was created, or the creation left a failed object. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
   /** The service replays a stored failure for this key (§4.7), so another key is required. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
@@ -103,7 +103,10 @@ async function sendRequest(
     : { kind: "made", object, isEcho: true };
 }
 
-/** Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since (§4.7). */
+/**
+ * Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since then
+ * (§4.7).
+ */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
   const ref = { kind: context.kind, id: object.id, project: sent.project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
@@ -111,7 +114,7 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
     if (seen !== undefined)
       return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
   }
-  const message = `${context.kind.name} ${object.id}, which an interrupted creation created, no longer exists`;
+  const message = `${context.kind.name} ${object.id} was created by an interrupted run, but no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
@@ -141,14 +144,14 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
   if (object !== undefined) return { ...named, object };
-  // A project that isn't shown doesn't exist. An instance may only lag; its deletion checks that.
+  // If a project can't be found, it doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
 
-/** Error codes of the result's link after which the list may still show the object. */
+/** The error codes of the result link after which the list may still contain the object. */
 const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
-/** Reads the result of an ended operation by its link, or from the list if the service has no link (§4.8). */
+/** Reads the result of a finished operation through its link, or from the list if the service doesn't provide a link (§4.8). */
 async function readCreatedObject(
   context: Context,
   operation: Operation,
@@ -167,7 +170,7 @@ async function readCreatedObject(
   const gone = new CloudInfraError("no_result", missing, details);
   if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
-    // A working link proves nothing about GET of single objects.
+    // A working result link doesn't prove that the service supports GET for single objects.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
@@ -195,7 +198,8 @@ export function nextKey(key: string): string {
 const MAX_SPENT_KEYS = 16;
 
 /**
- * Returns the key to try after a spent key: its successor if the spent key is derived from `first`, or else `first`, which wasn't sent yet.
+ * Returns the key to try after a spent key. If the spent key is derived from `first`, this is its successor. Otherwise, it is `first`,
+ * which hasn't been sent yet.
  */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;

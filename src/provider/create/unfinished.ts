@@ -13,13 +13,13 @@ import type { TrackedResource } from "../tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { nextKey, runCreation } from "./run";
 
-/** An unfinished creation of an earlier run, with the evidence of who owns its object. */
+/** An unfinished creation of an earlier run, and the evidence of who owns its object. */
 export interface UnfinishedCreation extends Pending {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
-  /** Id of the object, if create has returned it. */
+  /** The id of the object, if create has returned it. */
   readonly id?: string | undefined;
-  /** Key of the resource that the creation replaces. */
+  /** The key of the resource that the creation replaces. */
   readonly replaces?: string | undefined;
   /** Whether the user may have kept the object on purpose, for example with `retainOnDelete`. */
   readonly isLate?: boolean | undefined;
@@ -35,16 +35,16 @@ export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation
 }
 
 /**
- * Returns the possible purposes of an unfinished creation for an existing resource: to replace it, or to create it. With `--replace` and
- * taint, the provider doesn't learn that the resource exists.
+ * Returns the possible purposes of an unfinished creation for an existing resource: to replace it, or to create it. With `--replace` or a
+ * tainted resource, the engine doesn't inform the provider that the resource exists.
  */
 export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
 /**
- * Whether the state already contains the creation of a journal entry. Some services reuse ids, so a replacement may have the same id as the
- * object in the state. With `--replace` and taint, the entry doesn't name the replaced resource.
+ * Reports whether the state already contains the creation of a journal entry. Some services reuse ids, so a replacement may have the same
+ * id as the object in the state. With `--replace` or a tainted resource, the entry doesn't name the replaced resource.
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
@@ -59,8 +59,9 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 }
 
 /**
- * Whether the object of an unfinished creation may be deleted (I3): the state records the creation, or the engine never saved the object
- * and nobody else can have it. That is so if create never returned it, or if the state still has the object that it replaces.
+ * Reports whether the object of an unfinished creation may be deleted (I3). The object may be deleted if the state records the creation, or
+ * if the engine never saved the object. The engine never saved it if create didn't return it, or if the state still contains the object to
+ * be replaced.
  */
 function mayDelete(
   { session }: Context,
@@ -110,7 +111,7 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Moves a resource's entry to its current URN, because a new resource may have the former one. */
+/** Moves a resource's journal entry to its current URN, because a new resource may use the former one. */
 async function moveToOwnUrn(
   { session }: Context,
   purpose: CreationPurpose,
@@ -123,8 +124,8 @@ async function moveToOwnUrn(
 }
 
 /**
- * Whether an entry is the retry of an unfinished creation that may have failed. `recover` can't tell whether the retry was sent, so it counts
- * only once the creation is known to have failed.
+ * Reports whether an entry records the retry of an unfinished creation. `recover` can't determine whether the retry was sent, so the entry
+ * is used only if the first creation is known to have failed.
  */
 function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
   return recovered && first !== undefined && key === nextKey(first);
@@ -172,11 +173,11 @@ export async function finishUnfinishedCreations(
 
 /**
  * Finishes an unfinished creation that is no longer needed. Waits for it or resends its request, then deletes the object if I3 allows that,
- * or warns about it. If the object may not be deleted, the request isn't resent, because it might create the object only now.
+ * or warns about it. If the object may not be deleted, the request isn't resent, because that might create an object that nobody needs.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
  * @returns whether it has, or may have, created an object
- * @throws CloudInfraError, but never PartialState, because the call is for another resource, whose state stays the same
+ * @throws CloudInfraError, but never PartialState, because the call is for a different resource, whose state doesn't change
  */
 export async function finishAndDiscard(
   context: Context,
@@ -206,7 +207,7 @@ async function runAndDiscard(
 ): Promise<boolean> {
   const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${giveUpHint(error.why)}`;
+    const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer needed${giveUpHint(error.why)}`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;
@@ -234,7 +235,7 @@ export async function discard(
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
 }
 
-/** Whether an unfinished creation must be left alone: this run has finished it, or the user has given it up. */
+/** Reports whether this run has finished an unfinished creation, or the user has given it up. */
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;

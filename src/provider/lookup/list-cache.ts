@@ -3,8 +3,8 @@ import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
 /**
- * A seek reads another page only after this many reads per page. The engine runs only a few calls at a time, so the total number of reads
- * is unknown. The cache alternates between pages and single GETs until the list is complete.
+ * The number of reads per page after which a search reads the next page. The engine runs only a few calls at a time, so the total number of
+ * reads is unknown. The cache alternates between pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
 /** Reads that arrive within this time, in milliseconds, share one list. */
@@ -12,20 +12,22 @@ const BATCH_WINDOW_MS = 20;
 /** After a pause of this length, in milliseconds, a read starts a new series. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/** The engine starts a deletion when another one ends. A list waits until no further deletion has ended for this long, in milliseconds. */
+/**
+ * The engine starts a deletion when a previous one ends. A list request waits until no deletion has ended for this long, in milliseconds.
+ */
 const DELETION_PAUSE_MS = 50;
-/** The longest that a list waits for further deletions, in milliseconds. */
+/** The maximum time that a list request waits for further deletions, in milliseconds. */
 const MAX_DELETION_PAUSE_MS = 300;
 
-/** Shares one list of the service among calls that need it at about the same time. */
+/** Shares one list request among calls that need the list at about the same time. */
 export class ListCache implements PauseListener {
   /** The pause before the request for the next page, if any. */
   pause: Pause | undefined;
   private listing: ListReading | undefined;
-  /** The last list that was started, even if a write has invalidated it. */
+  /** The most recent list, even if a write has invalidated it. */
   private latest: ListReading | undefined;
   private queued: Promise<ListReading> | undefined;
-  /** The list that confirms the deletions accepted since the last list started. */
+  /** The list that confirms the deletions accepted since the most recent list started. */
   private confirmation: Promise<ListReading> | undefined;
   private window: Promise<void> | undefined;
   private lastDeletion = 0;
@@ -38,12 +40,12 @@ export class ListCache implements PauseListener {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether the cache has a recent list that {@link seek} can search. */
+  /** Reports whether the cache has a recent list that {@link seek} can search. */
   get usable(): boolean {
     return this.current !== undefined;
   }
 
-  /** Whether the list had more than one page when it was last read. */
+  /** Reports whether the list had more than one page when it was last read. */
   get isLong(): boolean {
     return this.latest?.isLong ?? false;
   }
@@ -53,7 +55,7 @@ export class ListCache implements PauseListener {
     return this.latest?.pages ?? 0;
   }
 
-  /** Counts a read of an object of this list. */
+  /** Counts a read of an object in this list. */
   recordRead(): void {
     const now = this.clock.now();
     this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
@@ -72,7 +74,7 @@ export class ListCache implements PauseListener {
    * Searches a list that is at most 30 s old and not older than the last write. Reads further pages if needed.
    *
    * @param isPatient whether to read all pages, at any cost
-   * @returns `costly` if there were so few reads that further pages would cost more than a GET for each object
+   * @returns `costly` if there were so few reads that a GET for each object is cheaper than further pages
    */
   async seek(id: string, isPatient: () => boolean): Promise<ApiObject | "missing" | "costly"> {
     const listing = this.current ?? this.begin();
@@ -86,17 +88,17 @@ export class ListCache implements PauseListener {
     }
   }
 
-  /** Returns a whole list that is at most 30 s old and not older than the last write. */
+  /** Returns a complete list that is at most 30 s old and not older than the last write. */
   recent(): Promise<Objects> {
     return (this.current ?? this.begin()).whole();
   }
 
-  /** Returns a whole list that starts after this call. Calls that arrive while a list is being read share the list after it. */
+  /** Returns a complete list that is requested after this call. Calls that arrive while a list is being read share the next one. */
   fresh(): Promise<Objects> {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** Returns the first page of a list that starts after a series of deletions, and so confirms all of them. */
+  /** Returns the first page of a list that is requested after a series of deletions, so that it confirms all of them. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {
@@ -154,9 +156,9 @@ export type Objects = ReadonlyMap<string, ApiObject>;
 
 const USABLE_FOR_MS = 30_000;
 
-/** One reading of a list, page by page and only as far as needed. */
+/** Reads a list page by page, and only as far as needed. */
 export class ListReading {
-  /** The objects of the pages read. While a list changes, two pages may show the same object. */
+  /** The objects of the pages read. While a list changes, two pages may contain the same object. */
   readonly objects = new Map<string, ApiObject>();
   /** The number of pages requested. */
   pages = 0;
@@ -180,7 +182,7 @@ export class ListReading {
     this.usableFrom = clock.now();
   }
 
-  /** Whether a page is being read. */
+  /** Reports whether a page is being read. */
   get isAtWork(): boolean {
     return this.work !== undefined;
   }
@@ -190,7 +192,7 @@ export class ListReading {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** Whether the list is being read or was completed in the last 30 s. If it is incomplete, its age counts from its start. */
+  /** Reports whether the list is being read or was completed in the last 30 s. The age of an incomplete list is measured from its start. */
   get isUsable(): boolean {
     if (this.isBroken) return false;
     return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;

@@ -13,27 +13,29 @@ import {
   toLookupResult,
 } from "./object-getter";
 
-/** Looks up objects with GET if the service supports GET and it is cheaper, and otherwise in whole lists (§4.3, §4.4). */
+/** Looks up objects with GET if the service supports it and it is cheaper. Otherwise, looks them up in complete lists (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
   private readonly gets: ObjectGetter;
-  /** The projects that the service has shown, directly or as the project of an instance. */
+  /** The projects that the service has returned, directly or as the project of an instance. */
   private readonly projects = new Set<string | undefined>();
-  /** The objects that the service has shown, as they were last shown. */
+  /** The objects that the service has returned, with their latest values. */
   private readonly shown = new Map<string, ApiObject>();
 
   constructor(
     private readonly client: Client,
     private readonly clock: Clock,
-    /** The deadline of a list, in milliseconds. Several calls share a list, so it doesn't end with the call that started it. */
+    /**
+     * The timeout of a list, in milliseconds. Several calls share a list, so it doesn't end at the deadline of the call that started it.
+     */
     private readonly listTimeoutMs: number,
   ) {
     this.gets = new ObjectGetter(client, (ref, object) => this.recordShown(ref, object));
   }
 
   /**
-   * Looks up an object for a refresh, with a result that may be up to 30 s old. Many reads share one list, and a single read takes one GET.
-   * A few reads of a long list take one GET each, and some pages.
+   * Looks up an object for a refresh. The result may be up to 30 s old. A single read sends one GET, and many reads share one list. A few
+   * reads of a long list send one GET each and read some pages.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
@@ -48,17 +50,17 @@ export class ObjectFinder {
     return alone ?? resultInList(await this.inTime(cache, cache.recent(), ref, options), ref);
   }
 
-  /** Whether only a list shows the object. A list may lag behind. */
+  /** Reports whether the object appears only in lists, which may lag behind. */
   isListOnly(kind: Kind, id: string): boolean {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** Looks up an object now: with GET, or in a list if the service doesn't support GET. */
+  /** Looks up an object without the cache. Uses GET, or a list if the service doesn't support GET. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
 
-  /** Looks up an object in a whole list that starts now. */
+  /** Looks up an object in a complete list that is requested now. */
   async findInList(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return resultInList(await this.list(ref, "fresh", options), ref);
   }
@@ -75,15 +77,15 @@ export class ObjectFinder {
       await this.probeGet(ref.kind, objects, options);
     }
     const alone = this.gets.works(ref.kind) ? await this.gets.get(ref, options) : undefined;
-    // GET may return a deleted object long after it has left the list.
+    // GET may return a deleted object long after it has disappeared from the list.
     return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
 
   /**
-   * Looks up an object with a different method than the first lookup, so that the two don't share a weakness: with GET after a list (or
-   * another list if GET isn't known to work), and in a list after GET.
+   * Looks up an object with a different method than the first lookup, so that both can't fail for the same reason. After a list, uses GET,
+   * or a second list if GET isn't known to work. After GET, uses a list.
    *
-   * @param last what to look up if only another list can confirm the first lookup
+   * @param last what to look up if only a second list can confirm the first lookup
    */
   async findAgain(
     ref: ObjectRef,
@@ -112,23 +114,23 @@ export class ObjectFinder {
     return { ...item, ...found, fields: { ...item.fields, ...fields }, revision };
   }
 
-  /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: starts after this call */
+  /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: requested after this call */
   list(ref: Omit<ObjectRef, "id">, age: "recent" | "fresh", options: LookupOptions): Promise<Objects> {
     const cache = this.listCacheFor(ref);
     return this.inTime(cache, age === "recent" ? cache.recent() : cache.fresh(), ref, options);
   }
 
-  /** Whether the service has shown this token the project of the object, or any instance in that project. */
+  /** Reports whether the service has returned the object's project, or any instance in that project, to this token. */
   hasSeenProjectOf(ref: ObjectRef): boolean {
     return this.projects.has(projectOf(ref));
   }
 
-  /** Records an object that the service has shown or certainly deleted. */
+  /** Records an object that the service has returned or is known to have deleted. */
   recordSeen(ref: ObjectRef): void {
     this.projects.add(projectOf(ref));
   }
 
-  /** Returns the object as this process last read it, however long ago that was. */
+  /** Returns the object as this process last read it, regardless of its age. */
   lastSeen({ kind, id }: ObjectRef): ApiObject | undefined {
     return this.shown.get(`${kind.name} ${id}`);
   }
@@ -143,7 +145,7 @@ export class ObjectFinder {
     for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
-  /** Waits for a list that several calls share, each until its own deadline. If one call times out, the list continues for the others. */
+  /** Waits for a shared list, but only until the call's own deadline. If one call times out, the list continues for the others. */
   private inTime<T>(
     cache: ListCache,
     work: Promise<T>,
@@ -158,7 +160,7 @@ export class ObjectFinder {
       } catch (error) {
         if (!limit.signal.aborted) throw error;
         if (outer?.aborted)
-          throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
+          throw new CloudInfraError("aborted", "the call was interrupted", { cause: outer.reason });
         throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${listing}`);
       } finally {
         limit.release();
@@ -191,7 +193,7 @@ export class ObjectFinder {
     }
   }
 
-  /** Tests whether GET works, with objects that a page has just shown. Some of them may have been deleted since. */
+  /** Tests whether GET works, with objects from the page that was just read. Some of them may have been deleted since then. */
   private async probeGet(kind: Kind, objects: Objects, options: LookupOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
@@ -200,7 +202,7 @@ export class ObjectFinder {
       try {
         await this.gets.get({ kind, id, project: undefined }, options);
       } catch (error) {
-        // The object is only a test, so its error doesn't concern the call.
+        // The GET is only a test, so its error must not fail the call.
         if (!isCloudInfraError(error)) throw error;
       }
     }

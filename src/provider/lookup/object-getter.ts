@@ -5,19 +5,19 @@ import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress/progress";
 import type { Objects } from "./list-cache";
 
-/** The most GETs per kind that only test whether GET works. */
+/** The maximum number of GETs per kind that only test whether GET works. */
 const MAX_PROBES = 6;
-/** GET counts as unsupported after this many replies in a row that reject it or don't find an object that a list shows. */
+/** After this many consecutive replies that reject GET, or don't find an object from a list, GET is treated as unsupported. */
 const ENOUGH_EVIDENCE = 2;
 
-/** What this process has learned about GET for one kind of object, which the specification doesn't show (§4.8). */
+/** Tracks whether the service supports GET for one kind of object, which the specification doesn't cover (§4.8). */
 class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
   isRefused = false;
   refusals = 0;
   probes = 0;
-  /** The ids that a list shows but GET doesn't find. The list may lag behind, so this proves nothing about other ids. */
+  /** The ids that appear in a list, but that GET doesn't find. A list may lag behind, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 
@@ -31,19 +31,19 @@ export class ObjectGetter {
     private readonly onFound: (ref: ObjectRef, object: ApiObject) => void,
   ) {}
 
-  /** Whether GET has returned an object of this kind. */
+  /** Reports whether GET has returned an object of this kind. */
   works(kind: Kind): boolean {
     return this.of(kind).works;
   }
 
-  /** Whether the service doesn't support GET for this object. */
+  /** Reports whether the service doesn't support GET for this object. */
   isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
     const { isRefused, contradicted } = this.of(kind);
     return isRefused || contradicted.has(id);
   }
 
   /**
-   * Reads an object. If GET has worked before, a single reply that rejects GET may be an error, so the request is repeated once.
+   * Reads an object. If GET has worked before, a single rejection may be an error, so the request is repeated once.
    *
    * @returns `undefined` if the service doesn't support GET for this object
    */
@@ -52,8 +52,8 @@ export class ObjectGetter {
   }
 
   /**
-   * Reads an object that a list shows but GET hasn't found. The list may lag behind, and the reply may be an error, so GET is repeated if it
-   * has worked before.
+   * Reads an object that appears in a list, but that GET hasn't found. Either reply may be wrong, so GET is repeated if it has worked
+   * before.
    *
    * @returns `undefined` if GET doesn't find it
    */
@@ -67,7 +67,7 @@ export class ObjectGetter {
     return undefined;
   }
 
-  /** Reads an object that a list shows, even if one earlier reply has rejected GET. */
+  /** Reads an object that appears in a list, even if one earlier reply has rejected GET. */
   async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
     const first = await this.confirmed(ref, options);
@@ -76,18 +76,18 @@ export class ObjectGetter {
     return result !== undefined && "found" in result ? result.found : undefined;
   }
 
-  /** Whether another GET may test whether GET works. */
+  /** Reports whether to send another GET only to test whether GET works. */
   mayProbe(kind: Kind): boolean {
     const { works, isRefused, probes } = this.of(kind);
     return !works && !isRefused && probes < MAX_PROBES;
   }
 
-  /** Records a GET that tests whether GET works. */
+  /** Records a GET that was sent only to test whether GET works. */
   recordProbe(kind: Kind): void {
     this.of(kind).probes += 1;
   }
 
-  /** Whether GET has worked, in this process or in the one that wrote the object's state. */
+  /** Reports whether GET has worked, in this process or in the one that wrote the object's state. */
   private hasWorked({ kind, wasReadByGet = false }: ObjectRef): boolean {
     return this.works(kind) || wasReadByGet;
   }
@@ -132,8 +132,8 @@ export class ObjectGetter {
 type LookupMethod = "get" | "list";
 
 /**
- * The result of looking up one object, and the method. `isDeleted`: the service reports that the object was deleted. `isGone`: the reply was a
- * 410, which a gateway may also return for the whole service.
+ * The result of looking up one object, and the method. `isDeleted` means that the service reports that the object was deleted. `isGone`
+ * means that the reply was a 410, which a gateway may also return for the whole service.
  */
 export type LookupResult =
   | { readonly found: ApiObject; readonly by: LookupMethod }
@@ -155,7 +155,7 @@ export interface LookupOptions extends CallOptions {
   readonly progress?: Pick<Progress, "during" | "pausing"> | undefined;
 }
 
-/** Looks up an object in a whole list. */
+/** Looks up an object in a complete list. */
 export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult {
   return toLookupResult(objects.get(id), "list");
 }
@@ -166,14 +166,17 @@ export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): 
   return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
 }
 
-/** Statuses of an object that no longer exists, even if the service still shows it. */
+/** The statuses of an object that no longer exists, even if the service still returns it. */
 const DELETED_STATUSES = new Set([
   ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],
 ]);
 /** Words that may accompany these statuses. Any other word, as in "to be deleted", may mean the opposite. */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
-/** Whether the status means that the object was deleted, regardless of case and separators. Some services keep showing deleted objects. */
+/**
+ * Reports whether the status means that the object was deleted, regardless of case and separators. Some services keep returning deleted
+ * objects.
+ */
 export function isDeleted({ fields: { status } }: ApiObject): boolean {
   if (typeof status !== "string") return false;
   const words =

@@ -4,16 +4,16 @@ import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 
 /** Writes status messages for one resource, which Pulumi shows in the Info column of its display. */
 export interface StatusLog {
-  /** Resolves when the engine has the message, or after 500 ms. Never rejects. */
+  /** Resolves when the engine has received the message, or after 500 ms. It never rejects. */
   write(message: string): Promise<void>;
 }
 
-/** The longest wait for the engine to accept a message, in milliseconds. */
+/** The maximum time to wait until the engine accepts a message, in milliseconds. */
 const LOG_MS = 500;
 
 /**
- * The engine's log service. Its address is the last argument of the provider process. A failed message never fails or delays a call: status
- * messages are dropped, and warnings go to the console instead.
+ * Sends messages to the engine's log service, whose address is the last argument of the provider process. If a message can't be sent, the
+ * call doesn't fail or wait: status messages are dropped, and warnings go to the console instead.
  */
 export class EngineLog {
   private client: EngineClient | undefined;
@@ -38,7 +38,7 @@ export class EngineLog {
   private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
     if (this.address === undefined) return false;
     try {
-      // Loaded with the first message, because a process that only checks and diffs doesn't need it.
+      // Loaded for the first message, because a process that only checks and diffs doesn't need it.
       const engine: typeof import("@pulumi/pulumi/proto/engine_pb") = require("@pulumi/pulumi/proto/engine_pb");
       const request = new engine.LogRequest();
       request.setSeverity(engine.LogSeverity[severity]);
@@ -62,7 +62,7 @@ interface Message {
   readonly severity: "INFO" | "WARNING";
   readonly message: string;
   readonly urn?: string;
-  /** Whether it is a status message, which doesn't appear among the diagnostics. */
+  /** Whether the message is a status message, which doesn't appear among the diagnostics. */
   readonly ephemeral?: boolean;
 }
 

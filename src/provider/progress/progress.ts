@@ -4,22 +4,19 @@ import type { Pause, PauseListener } from "../../polling/schedule";
 import type { WaitProgress } from "../../polling/wait";
 import type { StatusLog } from "./engine-log";
 
-/** A call shows nothing for this many milliseconds, because each message takes the engine some time. */
+/** The time before a call shows its first message, in milliseconds, because each message costs the engine some time. */
 const FIRST_MS = 3_000;
-/**
- * If there is no progress, the message is updated after this share of the elapsed time, so that users can see that the call is still
- * running.
- */
+/** Without progress, the message is updated after this share of the elapsed time, to show that the call is still running. */
 const TICK_SHARE = 0.2;
-/** The shortest time between two such messages, in milliseconds. */
+/** The minimum time between two updates of the message, in milliseconds. */
 const MIN_TICK_MS = 10_000;
-/** Shorter pauses, in milliseconds, end before anybody could read the message. */
+/** Shorter pauses, in milliseconds, would end before anybody could read the message. */
 const MIN_SHOWN_PAUSE_MS = 2_000;
 
-/** In CI, an operation writes one line for each of this many equal parts. */
+/** The number of equal steps after which CI logs show the progress of an operation. */
 const CI_STEPS = 4;
 const MINUTE_MS = 60_000;
-/** In CI, a call without progress writes a line after this many minutes, and then every hour. */
+/** In CI, a call without progress logs a line after each of these numbers of minutes, and then every hour. */
 const CI_MARKS = [1, 5, 15];
 
 interface ProgressOptions {
@@ -30,7 +27,7 @@ interface ProgressOptions {
 
 /**
  * Shows the progress of one call in the resource's status, for example `creating 42% · about 18 s left` or `deleting · waiting for
- * confirmation · 40 s elapsed`. In CI, it writes a line for each quarter, and ever fewer lines if there is no progress.
+ * confirmation · 40 s elapsed`. In CI, it logs a line for each quarter, and fewer and fewer lines if there is no progress.
  */
 export class Progress implements PauseListener {
   private readonly beganMs: number;
@@ -54,7 +51,7 @@ export class Progress implements PauseListener {
     this.beganMs = options.clock.now();
   }
 
-  /** Starts to show the call once it has taken a few seconds, until {@link clear}. */
+  /** Shows the call's progress once it has taken a few seconds, until {@link clear} is called. */
   begin(): this {
     this.tickLater();
     return this;
@@ -83,7 +80,7 @@ export class Progress implements PauseListener {
     if (pause.at - clock.now() >= MIN_SHOWN_PAUSE_MS) this.write();
   }
 
-  /** Runs some work and shows what the call is waiting for. @param what text, or a function that returns the current text */
+  /** Runs some work and shows what the call is waiting for. @param what a string, or a function that returns the current reason */
   async during<T>(what: string | (() => WaitReason), work: () => Promise<T>): Promise<T> {
     const wait = typeof what === "string" ? () => ({ for: what }) : what;
     this.waits.push(wait);
@@ -130,7 +127,7 @@ export class Progress implements PauseListener {
     else this.tickIn(Math.max(MIN_TICK_MS, TICK_SHARE * elapsedMs));
   }
 
-  /** Rewrites the message within a few seconds, because it may be outdated. */
+  /** Updates the message within a few seconds, because it may be outdated. */
   private tickSoon(): void {
     const isLater = this.dueMs - this.options.clock.now() > FIRST_MS;
     if (!this.options.inCi && this.cancel !== undefined && isLater) this.tickIn(FIRST_MS);
@@ -162,7 +159,7 @@ function markMs(marks: number): number {
 
 /** The progress of an operation, as the wait loop reports it. */
 export interface OperationProgress extends Pick<WaitProgress, "progress" | "remainingMs" | "pause"> {
-  /** When the progress was reported, in milliseconds. */
+  /** The time at which the progress was reported, in milliseconds. */
   readonly atMs: number;
 }
 
@@ -178,9 +175,9 @@ export interface ProgressStatus {
   readonly verb: string;
   readonly step?: OperationProgress | undefined;
   readonly pause?: Pause | undefined;
-  /** From the outermost to the innermost. */
+  /** The reasons to wait, from the outermost to the innermost. */
   readonly waits: readonly WaitReason[];
-  /** Since the call began, in milliseconds. */
+  /** The time since the call began, in milliseconds. */
   readonly elapsedMs: number;
   /** The current time, on the clock of the pauses and steps. */
   readonly nowMs: number;
@@ -210,7 +207,7 @@ function timeLeft(step: OperationProgress | undefined, nowMs: number): string | 
   return leftMs > 0 ? `about ${formatSeconds(leftMs)} left` : undefined;
 }
 
-/** @param nowMs the current time if the message also counts down the remaining time, which an old percentage would contradict */
+/** @param nowMs the current time if the message also counts down the remaining time. An old percentage would contradict the countdown */
 function percentOf(step: OperationProgress | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
   return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)}%`;

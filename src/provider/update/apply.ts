@@ -33,11 +33,11 @@ import { type Change, requestedChanges } from "./requested";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
- * Updates an object (§4.5): reads it, sends a full body conditionally on its revision, and checks the result.
+ * Updates an object (§4.5): reads it, sends a complete body with If-Match, and checks the result.
  *
  * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unsettled`, the update is sent even
  * if nothing has changed
- * @throws CloudInfraError `revision_conflict` if somebody else changed a managed property. Nothing is overwritten then
+ * @throws CloudInfraError `revision_conflict` if somebody else changed a managed property. In that case, nothing is overwritten
  * @throws NotApplied if the service accepted a change but didn't apply it
  */
 export async function applyUpdate(
@@ -54,7 +54,7 @@ export async function applyUpdate(
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
     if (!isCloudInfraError(error)) throw error;
-    // An update that was killed may have renamed the object and thereby changed its id.
+    // An update whose process was killed may have renamed the object and thereby changed its id.
     const rename = renameOf(asked);
     throw await errorAfterRename(context, error, {
       ...rename,
@@ -72,7 +72,7 @@ export async function applyUpdate(
     : await writeOrKeep(context, change, before);
   const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
-  // An operation that no longer exists may still be running.
+  // An operation that can no longer be found may still be running.
   const isUnknown = isOperation && ended === undefined;
   const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
@@ -89,7 +89,10 @@ export async function applyUpdate(
       );
 }
 
-/** Returns the state without an empty list of SSH keys that the program no longer sets. Keys that others have added since may stay. */
+/**
+ * Returns the state without an empty list of SSH keys that the program no longer sets. Keys that somebody else has added since then may
+ * stay.
+ */
 function withoutReleased({ kind }: Context, state: Recorded, news: Desired): Recorded {
   const released = kind.fields.filter(
     (field) =>
@@ -112,7 +115,9 @@ function fieldsToSet(
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
-/** Returns the error for a change that the service accepted with 202 but may still apply. The next update checks it or sends it again. */
+/**
+ * Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks it or sends it again.
+ */
 function notYetApplied(
   { deadline }: Context,
   change: Change,
@@ -128,14 +133,18 @@ function notYetApplied(
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
-/** Returns the error for an object that is older than the update. It proves nothing about the update and isn't saved. */
+/**
+ * Returns the error for an object whose revision is older than the update. Such an object proves nothing about the update and isn't saved.
+ */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
-  const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
+  const message = `the service accepted the update, but still returns an older revision of ${kind.name} ${change.id}`;
   const hint = "Run `pulumi up` again, on any machine, to check the result of the update";
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
-/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would find no change. */
+/**
+ * Sends the update, and records it if its outcome is unknown. Without that record, an `up` with a reverted program would find no change.
+ */
 async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
     return await writeUpdate(context, change, before);
@@ -184,7 +193,10 @@ async function operationFailure(
   return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
 }
 
-/** Waits for the result, and records the accepted update if that fails. Otherwise, the next `up` would report somebody else's change. */
+/**
+ * Waits for the result, and records the accepted update if that fails. Without that record, the next `up` would report the update as
+ * somebody else's change.
+ */
 async function readBackOrKeep(
   context: Context,
   change: Change,
@@ -207,7 +219,7 @@ async function readBackOrKeep(
   throw foundUnderOtherId(context, other, rename);
 }
 
-/** Returns the id in an update's reply or operation. A reply without the new name may show another object. */
+/** Returns the id in an update's reply or operation. A reply without the new name may contain a different object. */
 function reportedIdOf(
   { session }: Context,
   { news }: Change,
@@ -250,7 +262,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
   return { asked: requestedChanges(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
-/** The service accepted a change but didn't apply it. Contains the resulting state. */
+/** The error for a change that the service accepted but didn't apply. It contains the resulting state. */
 export class NotApplied extends CloudInfraError {
   constructor(
     readonly id: string,
@@ -264,12 +276,12 @@ export class NotApplied extends CloudInfraError {
       "or ignoreChanges to keep the current value";
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
-      ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
+      ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it";
     const hints = {
       address:
-        'Check in the service whether the instance has the mode: it may show the address in its place. If so, add `ignoreChanges: ["publicIp"]`',
+        'Check in the service whether the instance uses the mode: the service may return the address instead. If so, add `ignoreChanges: ["publicIp"]`',
       word: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
-      former: `Check in the service whether it has the value: it may have normalized it. If it doesn't have it, ${options}`,
+      former: `Check in the service whether the object has the value, possibly in a normalized form. If it doesn't, ${options}`,
       none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
     } as const;
     super("not_applied", `the service accepted the update, but did not change ${names}`, {

@@ -12,8 +12,9 @@ import {
 } from "../../model/three-way";
 
 /**
- * What to do with an update whose revision is outdated: nothing if the object is already as desired, a retry if nobody changed a managed
- * property, or else a conflict. A property that isn't shown may have been changed, too.
+ * The decision about an update whose revision is outdated. `made` means that the object is already as desired. `again` means that the
+ * update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may include
+ * properties that the reply omits.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
 
@@ -43,7 +44,7 @@ export function judgeConflict(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
-  // Many services omit empty fields, so an omitted property may be empty, as before or as desired.
+  // Many services omit empty fields, so an omitted property may have become empty.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
@@ -62,7 +63,7 @@ export function conflictTable(
 ): readonly string[] {
   const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
   const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
-  return aligned(["property", "in your state", "now at the service", "desired"], rows);
+  return aligned(["property", "in your state", "now in the service", "desired"], rows);
 }
 
 /** Returns a table of remote value and desired value for each property that differs in an object to import. */
@@ -72,7 +73,7 @@ export function importTable(sides: readonly PropertySides[], secrets: Secrets): 
     cellOf(side, side.now, secrets),
     cellOf(side, side.desired, secrets),
   ]);
-  return aligned(["property", "at the service", "in the program"], rows);
+  return aligned(["property", "in the service", "in the program"], rows);
 }
 
 function aligned(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
@@ -83,7 +84,7 @@ function aligned(header: readonly string[], rows: readonly (readonly string[])[]
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
-/** Lists the names of properties in a sentence. */
+/** Returns the names of properties for use in a sentence. */
 export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
   return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
 }
@@ -98,12 +99,12 @@ function rowOf(side: PropertySides, secrets: Secrets): string[] {
   const shown = (value: unknown): string => cellOf(side, value, secrets);
   const isRespelt = inState !== undefined && !sameValue(field, inState, known);
   const before = isRespelt ? `${shown(inState)} (${shown(known)})` : shown(inState);
-  return [nameOf(side, secrets), before, isShown ? shown(now) : "(not told)", shown(desired)];
+  return [nameOf(side, secrets), before, isShown ? shown(now) : "(not returned)", shown(desired)];
 }
 
 function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Secrets): string {
   if (names.has(field.name)) return "[secret]";
-  // Redacted before it is truncated, because a part of a secret wouldn't be recognized.
+  // Redacted before it is truncated, because part of a secret wouldn't be recognized.
   const text = (one: unknown): string =>
     onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
   if (value === undefined || value === null) return "(not set)";
@@ -121,7 +122,7 @@ function onOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]+/gu, " ").trim();
 }
 
-/** Truncates a string in the middle, because long values, such as keys, rarely differ at the beginning. */
+/** Truncates a string in the middle, because long values such as keys rarely differ at the beginning. */
 function truncated(text: string, widest: number): string {
   if (text.length <= widest) return text;
   const head = Math.floor(widest / 3);

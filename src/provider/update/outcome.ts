@@ -37,7 +37,7 @@ export interface UpdateOutcome {
   readonly before?: ApiObject;
   /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];
-  /** Whether no update of this program has created the object's revision, so that somebody else may have changed what isn't shown. */
+  /** Whether the object's revision comes from somebody else's update, which may have changed properties that the reply omits. */
   readonly isOthers?: boolean;
   /** Whether the object is older than the update, so that it proves nothing. */
   readonly isOutdated?: boolean;
@@ -46,7 +46,7 @@ export interface UpdateOutcome {
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
 
 /**
- * Reads the object until it shows the change, because a service may accept a change without applying it. After a 202, it waits until the
+ * Reads the object until the change is visible, because a service may accept a change without applying it. After a 202, it waits until the
  * deadline. Otherwise, it waits only as long as lists may lag.
  */
 export async function waitUntilApplied(
@@ -61,7 +61,7 @@ export async function waitUntilApplied(
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
     isOutdated === true ||
     (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
-  // At the former revision, a field that isn't shown may still be changed.
+  // While the object has its former revision, a field that the reply omits may still change.
   const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
@@ -85,7 +85,7 @@ export async function waitUntilApplied(
   );
 }
 
-/** Whether the service returned 202 without an operation, so that it may apply the change later. */
+/** Reports whether the service returned 202 without an operation, so that it may apply the change later. */
 export function isPending(written: WriteResult): boolean {
   return (
     written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
@@ -109,7 +109,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   };
 }
 
-/** Returns the object in the reply to the update, unless it shows the former values because the service applies the change later. */
+/** Returns the object in the reply to the update, unless it contains the former values because the service applies the change later. */
 export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
   if (sent.kind === "there") return sent.object;
   const { accepted } = sent;
@@ -124,23 +124,23 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
   return [before.revision, olds.revision];
 }
 
-/** Whether a lagging list shows an earlier revision than the reply to the update, or none. */
+/** Reports whether a lagging list contains no revision, or an earlier one than the update's reply. */
 function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
   return look.revision === undefined || past.includes(look.revision);
 }
 
-/** Whether an object has the revision in If-Match, so that nothing has changed since. */
+/** Reports whether an object still has the revision in If-Match, so that nothing has changed since then. */
 function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
   return revision !== undefined && revision === before.revision;
 }
 
 /**
- * Returns the changed fields that have neither the desired value or a normalized form of it, nor a new value.
+ * Returns the changed fields that don't have the desired value, a normalized form of it, or any other new value.
  *
- * A remote value that a refresh accepted may be a normalized form of the desired value, from an update whose reply was lost. A field that
- * isn't shown counts as set: a service may keep the revision if nothing changes, or compute it from the fields that it shows. A value that
- * contradicts the desired one in both the read and the reply doesn't count as set.
+ * If an update's reply was lost, a remote value that a refresh accepted may be a normalized form of the desired value. A field that the
+ * reply omits is treated as set. Some services keep the revision if nothing changes, or compute it from the fields that they return. A
+ * value that contradicts the desired one in both the read and the reply is not treated as set.
  */
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -148,7 +148,8 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   const sidesIn = (object?: ApiObject): PropertySides[] =>
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  // A new revision would show that the update has only changed other fields. After a 202 without an operation, it may still change this one.
+  // A new revision would mean that the update has changed only other fields. After a 202 without an operation, the service may still change
+  // this field.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
@@ -169,29 +170,29 @@ function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: Wi
   return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
 }
 
-/** Whether a refresh accepted a remote value that may be a normalized form of the desired one. */
+/** Reports whether a refresh accepted a remote value that may be a normalized form of the desired one. */
 const mayBeAccepted = (side: PropertySides): boolean =>
   side.applied !== undefined && mayBeNormalizedForm(side);
 
-/** Whether the object has an unrecorded value that may be a normalized form of the desired one. */
+/** Reports whether the object has an unrecorded value that may be a normalized form of the desired one. */
 function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
 
-/** Whether a remote value means that the property is not set. */
+/** Reports whether a remote value means that the property is not set. */
 const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
-/** Why the object may have a desired value that it doesn't show. */
+/** The reason why the object may have a desired value that it doesn't return. */
 export type PossibleReason =
-  /** The service may show the former address in place of the mode. */
+  /** The service may return the former address instead of the mode. */
   | "address"
-  /** The service may normalize the value. An update of that field alone would prove it, because it keeps the revision. */
+  /** The service may normalize the value. An update of only that field would prove this, because it wouldn't change the revision. */
   | "word"
   /** The update changed nothing, so the object may have had the value before, in a normalized form. */
   | "former";
 
-/** Returns why the object may have a desired value that it doesn't show. */
+/** Returns why the object may have a desired value that the reply doesn't contain. */
 export function possibleReasonFor(
   change: Change,
   { object, unapplied, before }: UpdateOutcome,
@@ -203,7 +204,7 @@ export function possibleReasonFor(
   return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
-/** Whether the service has assigned an address, although it doesn't show the mode that was set. */
+/** Reports whether the service has assigned an address, although it doesn't return the mode that was set. */
 function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
@@ -211,8 +212,9 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
 }
 
 /**
- * Returns the state after an update. Fields that were not set have their former values, so that the next `up` finds the difference. If somebody
- * else has changed something since, the state has the revision before that change, so that the next update doesn't overwrite it.
+ * Returns the state after an update. Fields that were not set have their former values, so that the next `up` finds the difference. If
+ * somebody else has changed something since then, the state keeps the revision before that change. The next update then doesn't overwrite
+ * it.
  */
 export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
   const { olds, news } = change;
@@ -233,7 +235,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...pickFields(others, remembered),
     ...Object.assign({}, ...made.map((field) => remoteValueAfter(field, change, outcome))),
   };
-  // An address for a mode that was just set may be somebody else's choice, unless the update's reply shows it.
+  // If a mode was just set, a new address may be somebody else's choice, unless the update's reply contains it.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const modes = others.filter(
     (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
@@ -271,7 +273,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   });
 }
 
-/** Whether an earlier update has marked a field because somebody had changed it and the program ignores the change. */
+/** Reports whether an earlier update has marked a field because somebody had changed it and the program ignores the change. */
 function isMarked({ name }: Field, { olds, news }: Change): boolean {
   const mark = appliedIn(olds.applied ?? {}, name);
   return mark?.word !== undefined && mark.value === news[name];
@@ -300,8 +302,8 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
 }
 
 /**
- * Returns marks for applied values whose remote value is unknown, because somebody else may have changed it. If a refresh accepts the
- * remote value, and the service accepts the applied value again at the same revision, the remote value is a normalized form of it.
+ * Returns marks for applied values whose remote values are unknown, because somebody else may have changed them. If the service accepts the
+ * applied value again at the same revision, a remote value that a refresh accepted is a normalized form of it.
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};

@@ -16,7 +16,9 @@ export interface ReportedId {
   readonly isProof: boolean;
 }
 
-/** Whether an update of unknown outcome has requested another name. Some services derive ids from names, so the id may change, too. */
+/**
+ * Reports whether an update of unknown outcome has requested a new name. Some services derive ids from names, so the id may change, too.
+ */
 export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boolean {
   return typeof asked.name === "string" && asked.name !== name;
 }
@@ -24,7 +26,7 @@ export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boole
 /** The number of characters of a long name that a derived id contains. */
 const MAX_NAME_CHARACTERS = 20;
 
-/** Whether an id may be derived from a name, because it contains the name's letters and digits. */
+/** Reports whether an id may be derived from a name, because it contains the name's letters and digits. */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
   const plainOf = (text: unknown): string =>
     (typeof text === "object" ? "" : String(text ?? ""))
@@ -34,9 +36,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
   return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
 }
 
-/**
- * Reads an object that must exist. A rename may have changed its id, and another object may have the former id. That object doesn't count.
- */
+/** Reads an object that must exist. After a rename, it may have a different id, and an object that now has its former id is ignored. */
 export async function presentUnlessRenamed(
   context: Context,
   id: string,
@@ -68,7 +68,7 @@ interface Rename {
   readonly told?: ReportedId | undefined;
 }
 
-/** Returns the error for an object that isn't found after an update. If its id may have changed, the state keeps the object. */
+/** Returns the error for an object that can't be found after an update. If its id may have changed, the state keeps the object. */
 export async function errorAfterRename(
   context: Context,
   error: CloudInfraError,
@@ -83,7 +83,7 @@ export async function errorAfterRename(
   return new PartialState(unclear, id, { ...state, pending }, unclear.hint ?? "");
 }
 
-/** Returns the error for an object that is found under another id. The state records that id. */
+/** Returns the error for an object that was found under a different id. The state records that id. */
 export function foundUnderOtherId(
   context: Context,
   other: string,
@@ -94,7 +94,7 @@ export function foundUnderOtherId(
 
 /** Returns the error for an object whose id an update has changed. */
 export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
-  const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
+  const message = `the id of ${kind.name} ${id} changed with its new name, to ${other}`;
   const hint =
     `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
     `to "${other}", and run \`pulumi up\``;
@@ -107,16 +107,18 @@ function notFound({ kind: { name } }: Context, id: string, named: readonly strin
       ? "nothing with that name, but the list may lag"
       : `${named.join(", ")} with that name`;
   const hint =
-    `Check in the service whether the ${name} has another id since its new name: it lists ${shown}. ` +
-    "If it has, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
-    "If it no longer exists, run `pulumi state delete <urn>`, and `pulumi up` recreates it";
-  return new CloudInfraError("not_found", `${name} ${id} is not found after an update of its name`, { hint });
+    `Check in the service whether the ${name} has a different id since its name changed: the list contains ${shown}. ` +
+    "If it does, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
+    "If it no longer exists, run `pulumi state delete <urn>`, then `pulumi up` to recreate it";
+  return new CloudInfraError("not_found", `${name} ${id} can't be found after an update of its name`, {
+    hint,
+  });
 }
 
 /**
  * Returns the id under which to delete an object, after an update that may have changed its id.
  *
- * @throws CloudInfraError `not_found` if only the name shows which object it may be
+ * @throws CloudInfraError `not_found` if only the name identifies the object
  */
 export async function idAfterRename(context: Context, id: string, state: Recorded): Promise<string> {
   const pending = state.pending;
@@ -140,19 +142,19 @@ async function chooseId(context: Context, id: string, other: string, state: Reco
   const { name } = context.kind;
   throw new CloudInfraError(
     "not_found",
-    `${name} ${other} is not found, and ${id} may now be another ${name}`,
+    `${name} ${other} can't be found, and ${id} may now be a different ${name}`,
     {
       hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
     },
   );
 }
 
-/** Whether an object is the recorded one. After a rename, another object may get its former id. */
+/** Reports whether an object is the recorded one. After a rename, another object may get its former id. */
 export function isSameObject({ fields }: ApiObject, state: Recorded): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
-/** Whether an object is certainly a different one: its id may have been reused, and its creation date differs. */
+/** Reports whether an object is certainly a different one: its id may have been reused, and its creation date differs. */
 export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Recorded): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
@@ -172,8 +174,8 @@ interface RenamedObject {
 
 /**
  * Looks up an object whose id an update of its name may have changed. Other objects may have the same name, and objects that are created
- * together have the same creation date. So an object is the right one only if the update's reply or operation names it, or if the service
- * has accepted the update and the creation date is the same.
+ * together have the same creation date. An object therefore matches only if the update's reply or operation names it, or if the update was
+ * accepted and the creation dates are equal.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */

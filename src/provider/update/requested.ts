@@ -34,8 +34,8 @@ export interface Change {
 }
 
 /**
- * Returns the values that an update requests. Null removes a value. If the object already had an unrecorded desired value, somebody else has
- * set it, unless an earlier update of unknown outcome requested it.
+ * Returns the values that an update requests. Null removes a value. If the object already has a desired value that isn't recorded, somebody
+ * else set it, unless an earlier update of unknown outcome requested it.
  */
 export function requestedChanges({
   fields,
@@ -73,7 +73,7 @@ function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Lab
 
 /** The result of an update of unknown outcome. */
 export interface RequestedOutcome {
-  /** The members of the state that it has changed. */
+  /** The properties of the state that the update has changed. */
   readonly made: RecordedMembers;
   /** The values that the service may still set. */
   readonly left: RemoteValues | undefined;
@@ -83,7 +83,7 @@ export interface RequestedOutcome {
  * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, which protects other
  * people's changes.
  *
- * @param isNormalized whether another value is a normalized form of the desired one
+ * @param isNormalized whether a different value is a normalized form of the desired one
  */
 export function compareRequested(
   { kind }: Context,
@@ -102,7 +102,7 @@ export function compareRequested(
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
-  // A property that isn't shown may have been removed since.
+  // A property that the reply omits may have been removed since then.
   const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
@@ -161,7 +161,10 @@ function isNewSince(
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
-/** Returns the object with the former values of labels that the update doesn't change: if they differ, somebody else has changed them. */
+/**
+ * Returns the object with the former values of labels that the update doesn't change. If the current values differ, somebody else has
+ * changed them.
+ */
 function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
   const wire = former[0]?.field.wire;

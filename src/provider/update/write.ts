@@ -13,7 +13,7 @@ import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict"
 import { presentUnlessRenamed } from "./renamed";
 import { type Change, withUnsettled } from "./requested";
 
-/** The end of an update: the service accepted its PUT, or nothing was left to do. */
+/** The result of an update: the service accepted its PUT, or the object was already as desired. */
 export type WriteResult =
   | { readonly kind: "there"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
@@ -29,7 +29,7 @@ const MAX_ATTEMPTS = 4;
  * Returns the object from which to build the update's body, and whether the update is already done.
  *
  * @param current the object as it was just read
- * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten
+ * @throws CloudInfraError `revision_conflict` with a three-way comparison. In that case, nothing is overwritten
  */
 export async function prepareWrite(
   context: Context,
@@ -37,7 +37,8 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
-  // The object may be newer than the state, or older because a list lags. A PUT would show which. Without a PUT, another read is required.
+  // The object may be newer than the state, or older because a list lags. A PUT would reveal which one. Without a PUT, another read is
+  // required.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
   const before = isAgain ? current : await newerThan(context, change, current);
   const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "made";
@@ -49,8 +50,8 @@ export async function prepareWrite(
  * anything. If that revision is outdated, reads the object again and retries, unless somebody has changed a managed property.
  *
  * @param first the object of {@link prepareWrite}
- * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten. If `sent` is set, an earlier attempt
- * may have been applied
+ * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing is overwritten. If `sent` is set, an earlier attempt may
+ * have been applied
  */
 export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
@@ -63,7 +64,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
       if (answer.sent) unsure = sides(context, change, before);
-      // The service has a different revision, so a read that shows the same one lags.
+      // The service has a different revision, so a read that returns the same one is outdated.
       before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, unsure, refusal) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
@@ -107,7 +108,7 @@ export function requireUpdatedObject(context: Context, { id, olds, news }: Chang
   return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
-/** Reads the object until it shows another revision, or until reads should have caught up. */
+/** Reads the object until its revision changes, or until lagging reads should have caught up. */
 function newerThan(
   context: Context,
   change: Change,
@@ -122,14 +123,17 @@ function newerThan(
   );
 }
 
-/** Returns the comparison, without ignored properties that are shown: the body repeats their current values. */
+/** Returns the comparison without the ignored properties in the reply, because the body repeats their current values. */
 function sides(context: Context, change: Change, object: ApiObject): PropertySides[] {
   const ignored = ignoredBy(context, change);
   const all = sidesOf(context.kind.fields, change, withFieldsRemovedByOthers(context, change, object));
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
-/** Returns the fields, with null for each one that others have removed. This update and an unsettled one may have removed the others. */
+/**
+ * Returns the fields, with null for each one that somebody else has removed. Other missing fields may have been removed by this update or
+ * an unsettled one.
+ */
 function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
   const ignored = ignoredBy(context, change);
   const { news } = change;
@@ -142,7 +146,7 @@ function withFieldsRemovedByOthers(context: Context, change: Change, object: Api
   return withRemovedFields(others, object, change.olds).fields;
 }
 
-/** Whether an earlier update of unknown outcome has requested an empty value. */
+/** Reports whether an earlier update of unknown outcome has requested an empty value. */
 function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
   if (!Object.hasOwn(unsettled, name)) return false;
   const value = unsettled[name];
@@ -166,7 +170,7 @@ function judged(
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isKnown = object.revision === undefined || hasKnownRevision(change, object);
-  // If the object's own URL has shown the field, an earlier update of unknown outcome has probably emptied it.
+  // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably emptied it.
   const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
@@ -207,13 +211,13 @@ function verdict(
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)
-          ? `a reply to this update was lost, and ${names} of ${context.kind.name} ${change.id} changed: by it or by somebody else`
+          ? `a reply to this update was lost, and this update or somebody else changed ${names} of ${context.kind.name} ${change.id}`
           : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
         `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets the program's values"}. ` +
           "To keep the current values, add them to the program first",
       ]
     : [
-        `${context.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
+        `${context.kind.name} ${change.id} has changed, and the service doesn't return ${names}`,
         `Check in the service what has changed, and add to the program what must stay. After ${refresh}, the next ` +
           "`pulumi up` sets these properties to the program's values. Remove those that must change from ignoreChanges first",
       ];
@@ -226,14 +230,10 @@ function verdict(
 
 function revisionOf({ kind }: Context, { id, revision }: ApiObject, refusal?: CloudInfraError): string {
   if (revision !== undefined) return revision;
-  throw new CloudInfraError(
-    "bad_reply",
-    `${kind.name} ${id} has no revision, which an update requires (§4.5)`,
-    {
-      ...requestOf(refusal),
-      hint: "If the service has a field for the revision, set cloudinfra:revisionField to its name",
-    },
-  );
+  throw new CloudInfraError("bad_reply", `${kind.name} ${id} has no revision, which an update requires`, {
+    ...requestOf(refusal),
+    hint: "If the service has a field for the revision, set cloudinfra:revisionField to its name",
+  });
 }
 
 function tooManyConflicts(

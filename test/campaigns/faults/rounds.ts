@@ -252,5 +252,5 @@ function begun(action: Action, slot: Slot): Operation {
 
 /** After a stored failure, the provider warns about objects with the same name. Some belong to somebody else. */
 function isUnexpected(warning: string): boolean {
-  return !warning.includes("but it may have created it");
+  return !warning.includes("but the creation may have succeeded");
 }

@@ -136,7 +136,9 @@ describe("a private certificate authority", () => {
       { endpoint: "https://other.example.test", caFile: caFile() },
       { HTTPS_PROXY: proxy.url },
     );
-    expect(await wordsOf(session)).toContain("hint: Check the address: the certificate is for another host");
+    expect(await wordsOf(session)).toContain(
+      "hint: Check the address: the certificate is for a different host",
+    );
   });
 
   test("is not suggested if the server doesn't use TLS", async () => {

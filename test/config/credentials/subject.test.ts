@@ -57,7 +57,7 @@ describe("the identity token of GitHub Actions", () => {
 
   test.each([
     [{ body: { token: "x" } }, `has no valid "value"`],
-    [{ body: { value: "" } }, "the token of GitHub Actions is empty"],
+    [{ body: { value: "" } }, "the token from GitHub Actions is empty"],
     [{ status: 403, body: { error: "forbidden" } }, "rejected the request: forbidden (403)"],
     [
       { status: 302, headers: { location: "https://elsewhere.example.com/x?y=1" } },

@@ -229,7 +229,7 @@ describe("the address of a token service", () => {
     ["sts.example.com", "is not a URL that begins with https://"],
     [
       "http://sts.example.com/token",
-      "must begin with https://: over http a token could be read on the way to sts.example.com",
+      "must begin with https://: http would send tokens to sts.example.com unencrypted",
     ],
     ["https://user:pass@sts.example.com", "must not contain a user name or password"],
     ["https://sts.example.com/#x", 'must not contain "#"'],
@@ -261,10 +261,10 @@ describe("an issuer", () => {
     [
       "elsewhere",
       { token_endpoint: "https://elsewhere.example.com/token" },
-      "names a token endpoint elsewhere, at https://elsewhere.example.com: no token was sent there",
+      "has a token endpoint at a different origin, https://elsewhere.example.com: no token was sent there",
     ],
     ["over http", { token_endpoint: "http://elsewhere.example.com/token" }, "must begin with https://"],
-    ["nowhere", {}, "names no token endpoint"],
+    ["nowhere", {}, "doesn't contain a token endpoint"],
   ])("that names a token endpoint %s is an error", async (_where, document, why) => {
     const service = await startService(({ headers }) => ({
       body: { issuer: `http://${headers.host}`, ...document },
@@ -277,7 +277,7 @@ describe("an issuer", () => {
     const service = await startService(({ headers }) => ({
       body: { issuer: "https://elsewhere.example.com", token_endpoint: `http://${headers.host}/token` },
     }));
-    expect(await wordsOf(ofIssuer(service.origin).get())).toContain("is another issuer's");
+    expect(await wordsOf(ofIssuer(service.origin).get())).toContain("belongs to a different issuer");
     expect(service.seen).toHaveLength(1);
   });
 

@@ -54,7 +54,7 @@ describe("an instance that the `import` option names", () => {
     const { inputs } = await service.instances.check({}, news);
     const { message } = await failureOf(service.instances.create(inputs));
     expect(message).toMatch(/ins-\S+, specified by the `import` option, differs from the program/);
-    expect(message).toMatch(/property +at the service +in the program\n +image +ubuntu-24 +debian-13/);
+    expect(message).toMatch(/property +in the service +in the program\n +image +ubuntu-24 +debian-13/);
     expect(message).not.toContain("flavor"); // that would be changed in place
     expect(message).toContain("Nothing was changed");
     expect(written(service.emulator)).toEqual([]);
@@ -335,7 +335,7 @@ test("the error about a value that the service normalizes says to write the norm
   const { id, news } = foreign(service);
   const { inputs } = await service.instances.check({}, news);
   const { message } = await failureOf(service.instances.create(inputs));
-  expect(message).toMatch(/property +at the service +in the program\n +flavor +flv-8 +m1.small/);
+  expect(message).toMatch(/property +in the service +in the program\n +flavor +flv-8 +m1.small/);
   expect(message).toContain("Change the program to match the object");
   expect(message).toContain("because: the service accepted the update, but did not change flavor");
   expect(message).not.toContain("Nothing was changed");
@@ -363,7 +363,7 @@ test("the error about a value that the service doesn't change says to write that
   service.emulator.refuseUpdatesOf("flavor");
   const { inputs } = await service.instances.check({}, { ...news, flavor: "m1.large" });
   const { message } = await failureOf(service.instances.create(inputs));
-  expect(message).toMatch(/property +at the service +in the program\n +flavor +m1.small +m1.large/);
+  expect(message).toMatch(/property +in the service +in the program\n +flavor +m1.small +m1.large/);
   expect(message).toContain("Change the program to match the object");
   expect(message).not.toContain("replaceOnChanges");
 });
@@ -455,7 +455,7 @@ describe("a replacement that the engine runs without a diff", () => {
     const { service, id, state, process, next } = await tainted();
     expect((await process.create(next)).id).toBe(id);
     const { message } = await failureOf(process.delete(id, state));
-    expect(message).toContain(`instance ${id} was not replaced: it was adopted again`);
+    expect(message).toContain(`instance ${id} was not replaced, because it was adopted again`);
     expect(message).toContain("If the resource has the `import` option, remove it");
     expect([...service.emulator.instances.keys()]).toEqual([id]);
   });

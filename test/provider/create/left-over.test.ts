@@ -106,7 +106,7 @@ describe("the object of a killed replacement", () => {
     service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
     const said = await web.up();
     expect(said).toContain("(403)");
-    expect(said).toContain("it finishes an interrupted creation whose object is not needed");
+    expect(said).toContain("finish an interrupted creation whose object is no longer needed");
     expect(said).not.toContain("the state keeps the unfinished creation");
     expect(web.inState()).toEqual(before);
     expect(await web.up()).toBeUndefined();

@@ -57,7 +57,9 @@ describe("a live object is not deleted:", () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
     const { id } = web.inState();
-    expect(await web.up({}, { targetReplace: true })).toContain("was not replaced: it was adopted again");
+    expect(await web.up({}, { targetReplace: true })).toContain(
+      "was not replaced, because it was adopted again",
+    );
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(deletions(service)).toBe(0);
   });

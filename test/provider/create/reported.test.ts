@@ -154,7 +154,7 @@ test("if another resource has imported the object of an unfinished creation, ano
   const own = await later.create(await checked(later, {}, web.news({ flavor: "m1.large" })));
   expect(idsOf(service)).toEqual([id, own.id]);
   expect(service.warnings.join()).toContain(
-    `created instance ${id} for "web", but another resource of the program uses it now`,
+    `created instance ${id} for "web", but another resource in the program now uses it`,
   );
   expect(service.emulator.instances.get(id)?.fields).toMatchObject({ flavor: "m1.small" });
 });

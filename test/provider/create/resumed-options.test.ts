@@ -186,6 +186,6 @@ describe("a resumed creation whose object no longer matches the program", () => 
     row.mockImplementation(() => ({ write: async (message) => void said.push(message) }));
     const process = await web.process();
     await process.diff(id, state, (await process.check(inputs, web.news({ ...SHORT, image: "v2" }))).inputs);
-    expect(said).toEqual(["resuming its creation; its object doesn't fit and is replaced"]);
+    expect(said).toEqual(["resuming its creation; its object doesn't match the program and is replaced"]);
   });
 });

@@ -122,7 +122,7 @@ describe("a provider that another one has overtaken on the same resource", () =>
   test("reports an error if the requests differ, and the next `up` resumes the other's creation", async () => {
     const { service, web } = await twoProviders();
     const failure = await failureOf(overtaken({ service, web, key, flavor: "m1.large" }));
-    expect(failure.message).toContain("another process is creating the resource, with other arguments");
+    expect(failure.message).toContain("another process is creating the resource with different arguments");
     expect(failure.message).toContain("Run `pulumi up` again");
     expect(service.emulator.instances.size).toBe(0);
     expect(await web.journalEntry()).toMatchObject({ key });

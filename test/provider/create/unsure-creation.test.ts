@@ -222,7 +222,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     service.emulator.addInstance({ name: "other", project: web.project });
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toBeUndefined();
-    expect(service.warnings).toEqual([expect.stringContaining(`it lists ${id} with the same name`)]);
+    expect(service.warnings).toEqual([expect.stringContaining(`the service lists ${id} with the same name`)]);
     expect(web.inState().id).not.toBe(id);
     expect(service.emulator.instances.size).toBe(3);
   });

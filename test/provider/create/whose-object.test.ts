@@ -43,7 +43,7 @@ describe("after a rename by alias,", () => {
     expect(made.id).toBe(saved.id);
     const { failures } = await process.check(saved.inputs, web.news({ __urn: OLD }));
     expect(failures.map(({ reason }) => reason).join()).toContain(
-      `"web" and this resource have the same instance`,
+      `"web" and this resource manage the same instance`,
     );
     expect(service.emulator.instances.size).toBe(1);
   });
@@ -361,7 +361,7 @@ describe("provider processes of one run", () => {
     expect((await one.create(await checked(one, {}, web.news()))).id).toBe(saved.id);
     const { failures } = await other.check(saved.inputs, web.news({ __urn: OLD }));
     expect(failures.map(({ reason }) => reason).join()).toContain(
-      "another resource and this resource have the same instance",
+      "another resource and this resource manage the same instance",
     );
   });
 

@@ -116,10 +116,10 @@ describe("an object that doesn't exist", () => {
     service.emulator.remove(instance.id);
     service.emulator.remove(project.id);
     const { message } = await failureOf(refreshed(service.instances, instance));
-    expect(message).toContain(`shows neither instance ${instance.id} nor its project ${project.id}`);
+    expect(message).toContain(`returned neither instance ${instance.id} nor its project ${project.id}`);
     expect(message).toContain("pulumi state delete <urn>");
     const ofProject = await failureOf(refreshed(service.projects, project));
-    expect(ofProject.message).toContain(`does not show project ${project.id}`);
+    expect(ofProject.message).toContain(`did not return project ${project.id}`);
   });
 
   test("is an error if the account shows no objects", async () => {

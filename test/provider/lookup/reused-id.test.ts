@@ -53,7 +53,7 @@ describe("another instance that has the id of a deleted one", () => {
   test.each(behaviours)("is not updated, $how", async ({ behaviour, name }) => {
     const { web, isLeftAlone, sent } = await replacedByOthers(behaviour, name);
     const said = await web.up({ name: "web", flavor: "m1.large" });
-    expect(said).toContain("has its id now");
+    expect(said).toContain("now has its id");
     expect(said).toContain("run `pulumi refresh` to remove");
     expect(sent()).toEqual([]);
     expect(isLeftAlone()).toBe(true);

@@ -180,7 +180,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     await web.up();
     service.emulator.edit(web.inState().id, { ssh_keys: [ours] });
     await web.refresh();
-    expect(await web.up({ sshKeys: [ours] })).toContain("it may have normalized it");
+    expect(await web.up({ sshKeys: [ours] })).toContain("possibly in a normalized form");
   });
 
   test("doesn't count as having a label that it ignores and doesn't show", async () => {
@@ -189,7 +189,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     service.emulator.ignoreUpdatesOf("labels");
     const said = await web.up({ labels: { tier: "web" } });
     expect(said).toContain("did not change labels");
-    expect(said).not.toContain("it may have normalized it");
+    expect(said).not.toContain("possibly in a normalized form");
   });
 
   test("doesn't count as having a key that it ignores, with any outcome of the first update", async () => {

@@ -46,7 +46,9 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
     });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(message).toContain("a reply to this update was lost, and flavor of instance");
+    expect(message).toContain(
+      "a reply to this update was lost, and this update or somebody else changed flavor of instance",
+    );
     expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);
   });
@@ -103,8 +105,8 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
     service.after("PUT", () => service.emulator.touch(saved.id));
     service.emulator.behaviour.extraFields = { flavor: undefined };
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(message).toContain("the service doesn't show flavor");
-    expect(rowsOf(message)).toEqual([["flavor", "m1.small", "(not told)", "m1.large"]]);
+    expect(message).toContain("the service doesn't return flavor");
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small", "(not returned)", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);
   });
 

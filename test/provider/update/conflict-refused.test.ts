@@ -19,7 +19,7 @@ test("a conflict shows the state, the service and the program side by side, in a
   const path = `/v1/instances/${saved.id}`;
   expect(message.split("\n")).toEqual([
     `updating instance "web" failed: somebody else changed network, labels.tier of instance ${saved.id}`,
-    "  property     in your state  now at the service  desired",
+    "  property     in your state  now in the service  desired",
     "  flavor       m1.small       m1.small            m1.large",
     "  network      default        backend             default",
     "  labels.team  web            web                 ops",
@@ -124,7 +124,7 @@ test.each<[string, Properties, Properties, string]>([
   },
 );
 
-describe("if the service doesn't show a managed property", () => {
+describe("if the service doesn't return a managed property", () => {
   const sparse = { getObject: 405, itemsWithout: ["flavor", "labels"] } as const;
   const labels = { team: "web" };
   const start = async (more: Properties) => {
@@ -143,11 +143,11 @@ describe("if the service doesn't show a managed property", () => {
       "labels",
       { labels },
       [
-        ["flavor", "m1.small", "(not told)", "m1.small"],
-        ["labels", '{"team":"web"}', "(not told)", '{"team":"web"}'],
+        ["flavor", "m1.small", "(not returned)", "m1.small"],
+        ["labels", '{"team":"web"}', "(not returned)", '{"team":"web"}'],
       ],
     ],
-    ["no labels", {}, [["flavor", "m1.small", "(not told)", "m1.small"]]],
+    ["no labels", {}, [["flavor", "m1.small", "(not returned)", "m1.small"]]],
   ])(
     "at another revision, the update is rejected, because somebody may have changed it (%s)",
     async (_what, more, rows) => {
@@ -155,7 +155,7 @@ describe("if the service doesn't show a managed property", () => {
       service.emulator.edit(saved.id, { flavor: "huge", labels: { team: "web", theirs: "kept" } });
       const now = service.fieldsOf(saved);
       const { message } = await failureOf(service.updated(saved, { name: "front" }));
-      expect(message).toContain("the service doesn't show flavor");
+      expect(message).toContain("the service doesn't return flavor");
       expect(message).toContain("Nothing was overwritten");
       expect(rowsOf(message)).toEqual([["name", "web", "web", "front"], ...rows]);
       expect(service.fieldsOf(saved)).toEqual(now);
@@ -175,7 +175,7 @@ describe("if the service doesn't show a managed property", () => {
       service.emulator.edit(id, { ssh_keys: [THEIR_KEY], ...edit });
       expect(await web.up({ sshKeys: [SSH_KEY], ...change })).toBeUndefined();
       const said = await web.up({ sshKeys: [SSH_KEY], ...change, network: "backend" });
-      expect(said).toContain("the service doesn't show sshKeys");
+      expect(said).toContain("the service doesn't return sshKeys");
       expect(service.emulator.instances.get(id)?.fields.ssh_keys).toEqual([THEIR_KEY]);
     },
   );
@@ -185,7 +185,7 @@ describe("if the service doesn't show a managed property", () => {
     service.emulator.edit(saved.id, { flavor: "huge" });
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
-    expect(message).toContain("the service doesn't show flavor");
+    expect(message).toContain("the service doesn't return flavor");
     expect(message).toContain("Remove those that must change from ignoreChanges first");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
   });

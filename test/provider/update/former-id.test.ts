@@ -91,7 +91,7 @@ describe("an instance with a new id, whose former id belongs to another instance
       emulator.addInstance({ name: "web", project: web.project });
       if (command === "up") await web.up({ name: "front" });
       else await web[command]();
-      expect(await web.destroy()).toContain("it lists front with that name");
+      expect(await web.destroy()).toContain("the list contains front with that name");
       expect(ids(service)).toEqual(["front", "web"]);
       expect(names(service).sort()).toEqual(["front", "web"]);
     },

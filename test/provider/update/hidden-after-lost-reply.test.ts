@@ -48,7 +48,7 @@ test.each([
   "after an update of unknown outcome, somebody else's value of %j is kept even if the service never shows it",
   async (names, values) => {
     const message = await changedByOthers({ behaviour: { unshown: [names[1]] } }, names, values);
-    expect(message).toContain(`the service doesn't show ${names[0]}`);
+    expect(message).toContain(`the service doesn't return ${names[0]}`);
   },
 );
 

@@ -178,7 +178,7 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     const { web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
     const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
-    expect(said).toContain("it may show the address in its place");
+    expect(said).toContain("the service may return the address instead");
     expect(said).not.toContain("replaceOnChanges");
   });
 });
@@ -318,7 +318,7 @@ describe('the address that "auto" became', () => {
     service.emulator.ignoreUpdatesOf("public_ip");
     const said = await web.up({ publicIp: "198.51.100.9" });
     expect(said).toContain("did not change publicIp");
-    expect(said).toContain("set cloudinfra:ipAddressField to the field that shows it");
+    expect(said).toContain("set cloudinfra:ipAddressField to the field that contains it");
   });
 });
 

@@ -42,7 +42,7 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
   test("causes an error in each update, which names that id, and no second instance", async () => {
     const { service, said } = await renamed();
     for (const message of said) {
-      expect(message).toContain("the service has given instance web another id with its new name: front");
+      expect(message).toContain("the id of instance web changed with its new name, to front");
       expect(message).toContain("Don't recreate it: it exists under the id front");
       expect(message).not.toContain("pulumi refresh");
     }
@@ -108,8 +108,8 @@ describe("an instance whose update is interrupted while it gets another id", () 
     const { service, web } = await interrupted(unsure);
     await web.refresh();
     expect(web.inState().id).toBe("web");
-    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
-    expect(await web.destroy()).toContain("it lists front with that name");
+    expect(await web.up({ name: "front" })).toContain("the list contains front with that name");
+    expect(await web.destroy()).toContain("the list contains front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 });
@@ -128,7 +128,7 @@ test("another instance that was created in the same second is not confused with 
   emulator.remove(web.inState().id);
   await web.refresh();
   expect(web.inState().id).not.toBe(other.id);
-  expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
+  expect(await web.destroy()).toContain(`the list contains ${other.id} with that name`);
   expect([...emulator.instances.keys()]).toEqual([other.id]);
 });
 
@@ -137,11 +137,11 @@ describe("an instance that is not found after an update of its name", () => {
     const { service, web } = await renaming({ putReply: 204 });
     service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: null });
     await web.refresh();
-    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
+    expect(await web.up({ name: "front" })).toContain("the list contains front with that name");
     await web.refresh();
     expect(web.inState()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
-    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
-    expect(await web.destroy()).toContain("it lists front with that name");
+    expect(await web.up({ name: "front" })).toContain("the list contains front with that name");
+    expect(await web.destroy()).toContain("the list contains front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 
@@ -157,10 +157,10 @@ describe("an instance that is not found after an update of its name", () => {
       return false;
     };
     emulator.fail({ kind: "reset", when: isAfterPut });
-    expect(await web.up({ name: "front" })).toContain(`it lists ${other.id} with that name`);
+    expect(await web.up({ name: "front" })).toContain(`the list contains ${other.id} with that name`);
     await web.refresh();
     expect(web.inState().id).toBe("web");
-    expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
+    expect(await web.destroy()).toContain(`the list contains ${other.id} with that name`);
     expect([...emulator.instances.keys()]).toEqual([other.id]);
   });
 
@@ -174,7 +174,7 @@ describe("an instance that is not found after an update of its name", () => {
   test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
-    expect(message).toContain("it lists nothing with that name, but the list may lag");
+    expect(message).toContain("the list contains nothing with that name, but the list may lag");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
     expect(web.inState().id).toBe("web");
@@ -219,7 +219,9 @@ describe("an instance that is not found under its other id", () => {
   test("is not confused with another one that has its former id now", async () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
-    expect(await web.destroy()).toContain("instance front is not found, and web may now be another instance");
+    expect(await web.destroy()).toContain(
+      "instance front can't be found, and web may now be a different instance",
+    );
     expect([...emulator.instances.keys()]).toEqual(["web"]);
   });
 });
@@ -255,7 +257,7 @@ describe("an update that was killed after it had renamed the instance", () => {
 
   test("reports the new id, and doesn't advise to recreate the instance", async () => {
     const error = await afterKill();
-    expect(error.message).toContain("it lists front with that name");
+    expect(error.message).toContain("the list contains front with that name");
     expect(error.message).not.toContain("then recreates it");
   });
 

@@ -334,7 +334,7 @@ describe("a creation whose running operation named another object than its resul
 
   test("creates nothing else, and a refresh corrects the id", async () => {
     const { web, id } = await misnamed();
-    expect(await web.up(SHORT)).toContain(`has created instance ${id}`);
+    expect(await web.up(SHORT)).toContain(`resulted in instance ${id} instead`);
     await web.refresh();
     expect(web.inState().id).toBe(id);
     expect(await web.up(SHORT)).toBeUndefined();

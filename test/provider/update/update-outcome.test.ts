@@ -112,7 +112,7 @@ describe("a list that lags behind an update for longer than a few seconds", () =
   test("doesn't change the state, except for the record that the update was accepted", async () => {
     const { service, saved } = await lagging({ writeReply: "slim" }, 3_600_000);
     const error = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(error.message).toContain("still shows an older revision");
+    expect(error.message).toContain("still returns an older revision");
     expect(error).toMatchObject({
       properties: {
         flavor: "m1.small",

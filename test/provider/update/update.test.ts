@@ -252,7 +252,7 @@ describe("a reply to the update that carries only id, status and revision", () =
       revision: saved.state.revision,
     }));
     const error = await failureOf(outcome);
-    expect(error.message).toContain("still shows an older revision");
+    expect(error.message).toContain("still returns an older revision");
     expect(error).toHaveProperty("properties.revision", saved.state.revision);
   });
 
@@ -314,6 +314,6 @@ test("an update that a token without permission gets 404 for doesn't report a de
   await web.up();
   Object.assign(service.emulator.behaviour, { readOnlyToken: true, forbiddenStatus: 404 });
   const said = await web.up({ flavor: "m1.large" });
-  expect(said).toContain("Make sure that the token is allowed to change it");
+  expect(said).toContain("Make sure that the token may change it");
   expect(said).not.toContain("deleted it");
 });
