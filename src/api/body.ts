@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
@@ -68,15 +69,17 @@ export async function readContent(stream: Readable, coding = ""): Promise<Conten
 }
 
 async function decodeContent(bytes: Buffer, coding: string): Promise<Content> {
-  if (bytes.length === 0 || coding === "" || coding === "identity") return text(bytes);
+  if (coding === "" || coding === "identity") return text(bytes);
   try {
     const decode = decoders[coding];
-    return decode === undefined ? { kind: "undecodable", coding } : text(await decode(bytes));
+    if (decode !== undefined) return text(await decode(bytes));
   } catch (error) {
     const isTooLarge =
       error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
-    return isTooLarge ? { kind: "too large" } : { kind: "undecodable", coding };
+    if (isTooLarge) return { kind: "too large" };
   }
+  // The header may be wrong, such as "utf-8", or left over from a proxy that has decompressed the body.
+  return isUtf8(bytes) ? text(bytes) : { kind: "undecodable", coding };
 }
 
 function text(bytes: Buffer): Content {

@@ -10,7 +10,8 @@ import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 /**
  * Returns an object, or confirms that it no longer exists. An object no longer exists if the service reports its deletion, or if two
  * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts are never treated as
- * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion.
+ * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion. If the project is found,
+ * that request no longer counts.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -21,20 +22,30 @@ export async function findOrConfirmAbsence(
   ref: ObjectRef,
   first: LookupResult,
 ): Promise<ApiObject | undefined> {
+  const object = await confirmedObject(context, ref, first);
+  if (object !== undefined && ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
+  return object;
+}
+
+/**
+ * Reads an object now, or confirms its absence, as {@link findOrConfirmAbsence} does. But the request to delete a project still counts if the
+ * project is found: before another attempt, the deletion may still be in progress.
+ */
+export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+  return confirmedObject(context, ref, await context.session.finder.find(ref, context));
+}
+
+async function confirmedObject(
+  context: Context,
+  ref: ObjectRef,
+  first: LookupResult,
+): Promise<ApiObject | undefined> {
   // The object may have moved to a different project.
   const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
-  if ("found" in result) {
-    if (ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
-    return result.found;
-  }
+  if ("found" in result) return result.found;
   const isSaid = result.isDeleted || result.isGone || ("missing" in first && first.isGone);
   if (!isSaid) await requireVisibleProject(context, ref);
   return undefined;
-}
-
-/** Reads an object now, or confirms that it no longer exists, as {@link findOrConfirmAbsence} does. */
-export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
 
 /** Checks again with a different method if the first check didn't find the object. @param last see `ObjectFinder.findAgain` */

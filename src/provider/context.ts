@@ -98,9 +98,17 @@ export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments):
 export function objectRefOf(
   kind: Kind,
   id: string,
-  { project, shown, createdAt }: Pick<Recorded, "project" | "shown" | "createdAt">,
+  {
+    project,
+    remoteValues = {},
+    shown,
+    createdAt,
+  }: Pick<Recorded, "project" | "remoteValues" | "shown" | "createdAt">,
 ): ObjectRef {
-  return { kind, id, project, createdAt, wasReadByGet: shown !== undefined };
+  // The program may name the project, but the service lists projects by id.
+  const word = remoteValues.project;
+  const shownId = typeof word === "string" || typeof word === "number" ? String(word) : project;
+  return { kind, id, project: shownId, createdAt, wasReadByGet: shown !== undefined };
 }
 
 /**

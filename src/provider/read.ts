@@ -36,7 +36,8 @@ export async function read(
 ): Promise<FoundResource | undefined> {
   requireRecordedEndpoint(initial, id, state);
   const context = withRecordedKeyCase(initial, state);
-  if (isPlaceholder(id)) return readPlaceholder(context, id, state);
+  if (isPlaceholder(id))
+    return isFirstLookup(state) ? notFound(context, id, state) : readPlaceholder(context, id, state);
   const pending = state.pending;
   const { resultId } = context.session.client;
   if (pending?.key !== undefined) return readUnfinishedCreation(context, id, state, pending);
@@ -136,7 +137,11 @@ const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.e
 
 function notFound({ kind }: Context, id: string, state: Recorded): undefined {
   if (!isFirstLookup(state)) return undefined;
-  throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`);
+  // Another stack may have exported the id of an unfinished creation.
+  const hint = isPlaceholder(id)
+    ? `Run \`pulumi up\` in the stack that creates the ${kind.name}, and use the id that it has then`
+    : undefined;
+  throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`, { hint });
 }
 
 /** Handles an object that isn't found under its id. If an update may have changed the id, the object stays in the state. */

@@ -31,7 +31,8 @@ export async function removeObject(
 ): Promise<void> {
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
-  const ref = objectRefOf(context.kind, id, { project, createdAt: state.createdAt });
+  const { createdAt, remoteValues } = state;
+  const ref = objectRefOf(context.kind, id, { project, createdAt, remoteValues });
   // If the token can't read a project, only an earlier read proves that the project existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;

@@ -135,6 +135,16 @@ describe("an unusable reply", () => {
     },
   );
 
+  it.each(["utf-8", "none", "gzip"])(
+    "is read although it is not in its content encoding %s",
+    async (coding) => {
+      const page = JSON.stringify({ items: [{ id: "prj-1" }] });
+      const { origin } = await startService(inTurn({ headers: { "content-encoding": coding }, body: page }));
+      const { client, call } = clientOf(origin);
+      expect(await client.projects.list(call)).toMatchObject([{ id: "prj-1" }]);
+    },
+  );
+
   it("isn't decompressed beyond the size limit", async () => {
     const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, " "));
     const { origin } = await startService(inTurn({ headers: { "content-encoding": "gzip" }, body: bomb }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "./one-instance";
-import { existingInstance, existingProject, failureOf, type Service, startService } from "./service";
+import { errorOf, existingInstance, existingProject, failureOf, type Service, startService } from "./service";
 
 const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path }) => `${method} ${path}`);
 
@@ -216,6 +216,20 @@ test("if a deletion's reply is lost and its retry is a conflict, the hint says t
   expect(message).toContain("(409)");
   expect(message.replace(/\s+/g, " ")).toContain("the deletion may already be in progress");
 });
+
+test.each([409, 404])(
+  "a project's deletion that timed out is confirmed later, although a deletion in between was rejected with %d because the first one was in progress",
+  async (status) => {
+    const service = await startService({ behaviour: { deleteObject: 202, operationMs: 7_200_000 } });
+    const { id, state } = await existingProject(service);
+    const destroy = async () => errorOf((await service.newProviders()).projects.delete(id, state));
+    expect(await destroy()).toContain("code operation_timeout");
+    service.emulator.fail({ method: "DELETE", kind: "status", status });
+    expect(await destroy()).toContain(`DELETE /v1/projects/${id}`);
+    service.emulator.finishOperations();
+    expect(await destroy()).toBeUndefined();
+  },
+);
 
 describe("a deletion fails after", () => {
   test.each([401, 403, 409, 500])("%d", async (status) => {

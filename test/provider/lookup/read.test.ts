@@ -258,6 +258,17 @@ describe("`get` of an unmanaged object", () => {
     expect(message).toMatch(/^reading instance "web" failed: instance ins-0 doesn't exist/);
     expect(message).toContain("remove the lookup from the program");
   });
+
+  test.each(["operation/op-1", "operation/key-3f2b"])(
+    "is an error if %s is the id, which another stack may export for an unfinished creation",
+    async (id) => {
+      const { instances, projects } = await startService();
+      const message = await failureOf(instances.read(id, looked)).then((error) => error.message);
+      expect(message).toMatch(`reading instance "web" failed: instance ${id} doesn't exist`);
+      expect(message).toContain("code not_found");
+      await expect(projects.read(id, looked)).rejects.toThrow(`project ${id} doesn't exist`);
+    },
+  );
 });
 
 test("a refresh from a list shows drift if the revision is in the header, and a field named `version` holds something else", async () => {
