@@ -89,8 +89,8 @@ export interface FunctionOptions {
 /** Options of {@link getInstancesOutput} and {@link getProjectsOutput}. */
 export interface FunctionOutputOptions extends FunctionOptions {
   /**
-   * Resources that must exist before the request is sent. For a component, these are all its children. In a preview that creates one of
-   * them, the result is unknown.
+   * Resources that must be up to date before the request is sent. For a component, these are all its children. In a preview that creates or
+   * updates one of them, the result is unknown.
    * @default none
    */
   dependsOn?: DependsOn | undefined;

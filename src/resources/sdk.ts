@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { typeTokens } from "../package";
 import { limitOf, systemClock, within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
@@ -13,8 +14,8 @@ export type DependsOn =
   | pulumi.Input<readonly pulumi.Input<pulumi.Resource>[]>;
 
 /**
- * Resolves once the engine has created these resources. A component stands for all its children, as in the `dependsOn` option of resources. In
- * a preview that creates one of them, the output is unknown.
+ * Resolves once the engine has created or updated these resources. A component stands for all its children, as in the `dependsOn` option of
+ * resources. In a preview that creates or updates one of them, the output is unknown.
  */
 export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unknown> {
   const given: pulumi.Output<unknown> = pulumi.output(dependsOn);
@@ -23,10 +24,18 @@ export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unk
 
 function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Output<unknown> {
   return pulumi.output(withChildren(resources)).apply((all) => {
-    const ids = pulumi.all(all.map((one) => (pulumi.CustomResource.isInstance(one) ? one.id : one.urn)));
+    const ends = pulumi.all(all.map(endOf));
     // A component may declare a child only after the id of another one has resolved.
-    return all.length === before ? ids : ids.apply(() => created(resources, all.length));
+    return all.length === before ? ends : ends.apply(() => created(resources, all.length));
   });
+}
+
+/** Returns an output of a resource that is unknown in a preview that creates, replaces or updates the resource. */
+function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
+  if (!pulumi.CustomResource.isInstance(resource)) return resource.urn;
+  if (pulumi.resourceType(resource) !== typeTokens.instance) return resource.id;
+  // Such a preview knows the id of an updated instance. Every instance has a URL, which is secret if the name is.
+  return pulumi.unsecret(pulumi.output<unknown>(Reflect.get(resource, "url")));
 }
 
 function resourcesIn(value: unknown): pulumi.Resource[] {

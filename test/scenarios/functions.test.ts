@@ -43,6 +43,17 @@ const IN_COMPONENTS = `
   exports.projects = getProjectsOutput({ dependsOn: Promise.resolve([dependsOn]) }).apply((all) => all.length);
 `;
 
+/** An instance with a label that repeats the flavor of another instance. */
+const following = (flavor: string): string => `
+  ${FUNCTIONS}
+  const project = new Project("shop", { region: "eu-1" });
+  const args = { project: project.id, image: "debian", network: "n" };
+  const first = new Instance("first", { ...args, name: "first", flavor: "${flavor}" });
+  const found = getInstancesOutput({ project: project.id }, { dependsOn: first });
+  const like = found.apply((all) => all.find(({ name }) => name === "first").flavor);
+  new Instance("second", { ...args, flavor: "s", labels: { like } });
+`;
+
 const WRONG_ARGUMENT = `
   ${FUNCTIONS}
   exports.instances = getInstancesOutput({ labels: { env: process.env.NO_SUCH_VARIABLE } });
@@ -106,6 +117,17 @@ describeLongOnEngines("functions", (engine) => {
       expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
       const { outputs } = expectOk(await stack.run("up"));
       expect(outputs).toMatchObject({ instances: 1, projects: 1 });
+    });
+  });
+
+  it("are unknown in a preview that updates their dependencies, which then shows the same changes as `up`", async () => {
+    await withStack(engine, { program: following("s") }, async ({ stack, write }) => {
+      expectOk(await stack.run("up"));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({});
+      write(following("m"));
+      const preview = changesOf(expectOk(await stack.run("preview")));
+      expect(preview).toMatchObject({ update: 2 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual(preview);
     });
   });
 
