@@ -61,7 +61,7 @@ export async function waitUntilApplied(
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
     isOutdated === true ||
     (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
-  // At the former revision, a field that isn't shown may still be changed.
+  // At the former revision, a field that isn't shown, or whose value may be a normalized form of the desired one, may still be changed.
   const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
@@ -72,9 +72,13 @@ export async function waitUntilApplied(
   };
   const mayBeKept = (seen: UpdateOutcome): boolean =>
     sidesOf(change.fields, change, seen.object.fields).some((side) => keepsAddress(side, change, seen));
+  const isUnproven = ({ object }: UpdateOutcome): boolean =>
+    sidesOf(change.fields, change, object.fields).some(
+      (side) => isToChange(side) && differsFromDesired(side) && mayBeAccepted(side),
+    );
   const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
-    (isUntold(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
+    (isUntold(seen) || isUnproven(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
       context,
@@ -148,8 +152,8 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   const sidesIn = (object?: ApiObject): PropertySides[] =>
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  // A new revision would show that the update has only changed other fields. After a 202 without an operation, it may still change this one.
-  const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
+  // A new revision would show that the update has only changed other fields.
+  const isAccepted = hasRevisionOf(after, before);
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
     !hasNewAddress(side, before, after) &&
