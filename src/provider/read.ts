@@ -248,10 +248,10 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
-  const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
-  // A list may show the same values in another form.
-  if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))
-    return { ...known, drifted: [], untold: [] };
+  const isSame = isManaged(state) && hasRecordedRevision(object, state);
+  const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, isSame, ipAddress };
+  // A list may show the same values in another form, which must not replace the form of the object's own URL.
+  if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], untold: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 
