@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
+import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
 
@@ -61,16 +62,25 @@ function toPair(
   }
   const members = membersOf(part);
   const key = keyIn(members);
-  if (isKeyed) return key === undefined ? undefined : [[key, members.has("value") ? members.get("value") : ""]];
+  if (isKeyed)
+    return key === undefined ? undefined : [[key, members.has("value") ? members.get("value") : ""]];
   if (key !== undefined && !isMaps) return undefined;
   const [only, ...others] = Object.entries(Object(part));
   return only === undefined || others.length > 0 ? undefined : [only];
+}
+
+/** Returns SSH keys (§2.2) as strings. Services may return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */
+function toKeys(shown: unknown): unknown {
+  const isKey = (member: unknown): boolean => typeof member === "string" && SSH_KEY.test(member);
+  const toKey = (item: unknown): unknown => [...membersOf(item).values()].find(isKey) ?? item;
+  return Array.isArray(shown) ? shown.map(toKey) : shown;
 }
 
 /** A project (§2.1) or an instance (§2.2): any object with an id. */
 export const objectSchema = v.looseObject({
   id: idSchema,
   labels: v.optional(v.pipe(v.unknown(), v.transform(toLabels))),
+  ssh_keys: v.optional(v.pipe(v.unknown(), v.transform(toKeys))),
 });
 
 /**
