@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
+import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
 
@@ -29,28 +30,57 @@ function toLabels(shown: unknown): unknown {
   const isText = typeof shown === "string";
   const parts: unknown = isText ? shown.split(",").filter((part) => part.trim() !== "") : shown;
   if (!Array.isArray(parts)) return shown;
-  const pairs = parts.flatMap((part: unknown) => toPair(part) ?? []);
+  const items = parts.map(membersOf);
+  const isKeyed = items.some((item) => keyIn(item) !== undefined && item.has("value"));
+  const isMaps = items.some((item) => item.size === 1 && keyIn(item) === undefined);
+  const pairs = parts.flatMap((part: unknown) => toPair(part, { isKeyed, isMaps }) ?? []);
   return pairs.length === parts.length ? Object.fromEntries(pairs) : shown;
 }
 
-/** Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. */
-function toPair(part: unknown): readonly [readonly [string, unknown]] | undefined {
+/** Returns the members of an object, with their names in lower case. */
+function membersOf(part: unknown): ReadonlyMap<string, unknown> {
+  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
+  return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
+  const key = members.get("key") ?? members.get("name");
+  return typeof key === "string" ? key : undefined;
+}
+
+/**
+ * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The other items show the form, because services may
+ * omit an empty value: `{ key: "role" }` alone may also be a label named "key".
+ */
+function toPair(
+  part: unknown,
+  { isKeyed, isMaps }: { isKeyed: boolean; isMaps: boolean },
+): readonly [readonly [string, unknown]] | undefined {
   if (typeof part === "string") {
     const [, key, value] = /^\s*([^=]+)=(.*)$/s.exec(part) ?? /^\s*([^:]+):\s*(.*)$/s.exec(part) ?? [];
     return key === undefined ? undefined : [[key, value]];
   }
-  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
-  const fields = new Map<string, unknown>(entries.map(([name, value]) => [name.toLowerCase(), value]));
-  const key = fields.get("key") ?? fields.get("name");
-  if (typeof key === "string" && fields.has("value")) return [[key, fields.get("value")]];
-  const [only, ...others] = entries;
+  const members = membersOf(part);
+  const key = keyIn(members);
+  if (isKeyed)
+    return key === undefined ? undefined : [[key, members.has("value") ? members.get("value") : ""]];
+  if (key !== undefined && !isMaps) return undefined;
+  const [only, ...others] = Object.entries(Object(part));
   return only === undefined || others.length > 0 ? undefined : [only];
+}
+
+/** Returns SSH keys (§2.2) as strings. Services may return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */
+function toKeys(shown: unknown): unknown {
+  const isKey = (member: unknown): boolean => typeof member === "string" && SSH_KEY.test(member);
+  const toKey = (item: unknown): unknown => [...membersOf(item).values()].find(isKey) ?? item;
+  return Array.isArray(shown) ? shown.map(toKey) : shown;
 }
 
 /** A project (§2.1) or an instance (§2.2): any object with an id. */
 export const objectSchema = v.looseObject({
   id: idSchema,
   labels: v.optional(v.pipe(v.unknown(), v.transform(toLabels))),
+  ssh_keys: v.optional(v.pipe(v.unknown(), v.transform(toKeys))),
 });
 
 /**

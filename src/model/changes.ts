@@ -141,7 +141,10 @@ export function referencedValue({ type, addressFields }: Field, word: unknown, .
   if (addressFields === undefined) return referencedId(word, ["id", "uuid", "slug", "name", "original_name"]);
   const id = referencedId(word);
   if (!isMap(word) || own.some((value) => isSameJson(value, id))) return id;
-  return ADDRESSES.map((name) => word[name]).find((address) => typeof address === "string" && isIP(address) > 0) ?? id;
+  return (
+    ADDRESSES.map((name) => word[name]).find((address) => typeof address === "string" && isIP(address) > 0) ??
+    id
+  );
 }
 
 /** The members that may contain the address, if an object is returned in place of the public address. */

@@ -81,6 +81,8 @@ interface KnownValues {
   readonly ipAddress?: unknown;
   /** Whether the remote values are unknown because only the reply to the creation request has contained the object. */
   readonly isEcho?: boolean | undefined;
+  /** Whether nobody has changed the object, because it has the recorded revision (§4.5), but may show its values in a different form. */
+  readonly isOtherForm?: boolean | undefined;
 }
 
 /** Compares an object with the recorded remote values. Arguments without a value are unmanaged. */
@@ -100,14 +102,19 @@ export function compareRemoteValues(
     if (value === undefined) continue;
     const word = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
     const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, word);
-    const { applied: all = {}, ipAddress, isEcho } = known;
+    const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);
     // If a service returns null alongside an address, it also returns null without an address.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
-        : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
+        : compareField(
+            field,
+            { value, word, applied: all[name], ipAddress, isEcho, isOtherForm },
+            now,
+            object,
+          );
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
     if (seen.word !== undefined) remoteValues[name] = seen.word;
@@ -124,7 +131,8 @@ interface ComparedValue {
   readonly isDrifted?: boolean;
 }
 
-type KnownValue = Omit<ComparedValue, "isDrifted"> & Pick<KnownValues, "ipAddress" | "isEcho">;
+type KnownValue = Omit<ComparedValue, "isDrifted"> &
+  Pick<KnownValues, "ipAddress" | "isEcho" | "isOtherForm">;
 
 function compareField(field: Field, given: KnownValue, now: unknown, object: WireFields): ComparedValue {
   if (now === undefined) return given;
@@ -138,7 +146,7 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
     return { value: applied.value, word: applied.word };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may contain the recorded form
   const isEcho = known.isEcho && field.change === "replace";
-  if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
+  if (isEcho || known.isOtherForm || isLateAddress(field, known, now, object)) return { ...known, word: now };
   const last = isRemembered ? { value, word } : applied;
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }

@@ -256,10 +256,19 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
-  const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
-  // A list may contain the same values in a different form.
-  if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))
-    return { ...known, drifted: [], untold: [] };
+  const isSame = isManaged(state) && hasRecordedRevision(object, state);
+  // If only a list has shown the object so far, its own URL may show the same values in a different form.
+  const isOtherForm = isSame && state.shown === undefined;
+  const known = {
+    values: argumentsOf(context, state),
+    remoteValues,
+    applied,
+    isEcho,
+    isOtherForm,
+    ipAddress,
+  };
+  // A list may contain the same values in a different form, which must not replace the form of the object's own URL.
+  if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], untold: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 

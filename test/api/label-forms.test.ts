@@ -40,6 +40,41 @@ describe("an in-place update keeps the labels of others if the service returns l
   });
 });
 
+describe("if the service omits the empty value of a label in a list of keys and values", () => {
+  const omitEmpty = (labels: Labels): unknown =>
+    Object.entries(labels).map(([key, value]) => (value === "" ? { key } : { key, value }));
+
+  async function withEmptyLabel(role: string) {
+    const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels: { role } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { role, theirs: "" } });
+    await web.refresh();
+    return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+  }
+
+  test("an in-place update keeps the label", async () => {
+    const { web, labels } = await withEmptyLabel("web");
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(labels()).toEqual({ role: "api", theirs: "" });
+  });
+
+  test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
+    const { web, labels } = await withEmptyLabel("");
+    expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
+    expect(labels()).toEqual({ role: "", theirs: "" });
+  });
+});
+
+test("a label called name is read in a list of maps", async () => {
+  const { web, labels } = await sharedInstance((given) =>
+    Object.entries({ ...given, name: "mine" }).map(([key, value]) => ({ [key]: value })),
+  );
+  expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+  expect(labels()).toEqual({ role: "api", owner: "ops", name: "mine" });
+});
+
 test.each([0, false, "", "n/a", "None", "-"])(
   "an in-place update sends labels if the service returns %j for an instance without labels",
   async (none) => {

@@ -61,7 +61,8 @@ export async function waitUntilApplied(
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
     isOutdated === true ||
     (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
-  // While the object has its former revision, a field that the reply omits may still change.
+  // While the object has its former revision, a field may still change if the reply omits it, or if its value may be a normalized form of the
+  // desired one.
   const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
@@ -72,9 +73,13 @@ export async function waitUntilApplied(
   };
   const mayBeKept = (seen: UpdateOutcome): boolean =>
     sidesOf(change.fields, change, seen.object.fields).some((side) => keepsAddress(side, change, seen));
+  const isUnproven = ({ object }: UpdateOutcome): boolean =>
+    sidesOf(change.fields, change, object.fields).some(
+      (side) => isToChange(side) && differsFromDesired(side) && mayBeAccepted(side),
+    );
   const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
-    (isUntold(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
+    (isUntold(seen) || isUnproven(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
       context,
@@ -148,9 +153,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   const sidesIn = (object?: ApiObject): PropertySides[] =>
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  // A new revision would mean that the update has changed only other fields. After a 202 without an operation, the service may still change
-  // this field.
-  const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
+  // A new revision would mean that the update has changed only other fields.
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
     !hasNewAddress(side, before, after) &&
