@@ -154,6 +154,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would mean that the update has changed only other fields.
+  const isAccepted = hasRevisionOf(after, before);
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
     !hasNewAddress(side, before, after) &&
