@@ -3,7 +3,14 @@ import type { Properties } from "../../src/model/state";
 import { findInstances } from "../../src/provider/functions";
 import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
-import { changed, existingInstance, existingProject, failureOf, type Service, startService } from "../provider/service";
+import {
+  changed,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Service,
+  startService,
+} from "../provider/service";
 import { creating } from "./creating";
 import { lasting, type Provocation } from "./provocation";
 
