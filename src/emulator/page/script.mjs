@@ -48,13 +48,13 @@ function showList(id, items, render) {
   byId(`no-${id}`).hidden = items.length > 0;
 }
 
-const isBad = (/** @type {Mark} */ { status, fault }) =>
+const isBad = (/** @type {Omit<Mark, "at">} */ { status, fault }) =>
   status >= 400 || (status === 0 && fault !== undefined);
 const count = (/** @type {number} */ n, /** @type {string} */ noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const duration = (/** @type {number} */ ms) =>
   ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 
-function replyOf(/** @type {Mark} */ { status, fault }) {
+function replyOf(/** @type {Omit<Mark, "at">} */ { status, fault }) {
   const reply = status === 0 ? (fault ? "no reply" : "…") : String(status);
   return fault ? `${reply} (${fault})` : reply;
 }
@@ -129,10 +129,11 @@ function renderRequest(/** @type {RequestView} */ { at, method, path, key, revis
   const details = [key && `key ${key}`, revision && `If-Match ${revision}`].filter(Boolean).join(" · ");
   const request = make("td", "", make("b", "", method), ` ${path}`);
   if (details !== "") request.append(make("small", "narrow", details));
+  const time = new Date(at).toISOString();
   return make(
     "tr",
     "",
-    make("td", "", new Date(at).toISOString().slice(11, 23)),
+    make("td", "", time.slice(11, 19), make("span", "wide", time.slice(19, 23))),
     request,
     make("td", "wide", key ?? ""),
     make("td", "wide", revision ?? ""),
