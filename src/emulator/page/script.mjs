@@ -130,12 +130,19 @@ function renderRequest(/** @type {RequestView} */ { at, method, path, key, revis
   const request = make("td", "", make("b", "", method), ` ${path}`);
   if (details !== "") request.append(make("small", "narrow", details));
   const time = new Date(at).toISOString();
+  // The start of a key is enough to recognize its next request.
+  const shortKey = make(
+    "td",
+    "wide",
+    key === undefined || key.length <= 13 ? (key ?? "") : `${key.slice(0, 12)}…`,
+  );
+  shortKey.title = key ?? "";
   return make(
     "tr",
     "",
     make("td", "", time.slice(11, 19), make("span", "wide", time.slice(19, 23))),
     request,
-    make("td", "wide", key ?? ""),
+    shortKey,
     make("td", "wide", revision ?? ""),
     make("td", isBad(mark) ? "bad" : "", replyOf(mark)),
   );

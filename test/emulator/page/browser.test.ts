@@ -52,12 +52,14 @@ describe("the emulator's page in a browser", () => {
       )
       .waitFor();
     await object.getByRole("img", { name: /^create: 2 attempts/ }).waitFor();
-    const requests = await page.locator("#requests tr").filter({ hasText: "POST" }).allInnerTexts();
-    const [retry = [], first = []] = requests.map((row) => row.split("\t"));
+    const posts = page.getByRole("row").filter({ hasText: "POST" });
+    const [retry = [], first = []] = (await posts.allInnerTexts()).map((row) => row.split("\t"));
     expect([first[1], first[4]]).toEqual(["POST /v1/instances", "no reply (lost-reply)"]);
     expect([retry[1], retry[4]]).toEqual(["POST /v1/instances", "202"]);
-    expect(retry[2]).toMatch(/^[0-9a-f-]{36}$/);
-    expect(retry[2]).toBe(first[2]);
+    expect(
+      await page.getByTitle(service.emulator.requests[0]?.headers["idempotency-key"] ?? "").count(),
+    ).toBe(2);
+    expect(retry[2]).toMatch(/^[0-9a-f-]{12}…$/);
     expect(await page.getByText("None", { exact: true }).isVisible()).toBe(true);
     expect(service.emulator.instances.size).toBe(1);
   });
