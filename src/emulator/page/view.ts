@@ -62,7 +62,7 @@ export interface ChangeView {
   readonly operation: OperationView | undefined;
 }
 
-export interface OperationView {
+interface OperationView {
   readonly outcome: StoredOperation["outcome"];
   readonly startedAt: number;
   /** The expected end of an operation that is running. */
