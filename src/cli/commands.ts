@@ -20,6 +20,7 @@ export interface EmulatorOptions {
   readonly fault?: Faults;
   readonly behaviour?: Behaviour;
   readonly like?: string;
+  readonly page: boolean;
   readonly verbose?: boolean;
   readonly json?: boolean;
 }
@@ -139,6 +140,10 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
       addBehaviour,
     )
     .option("--like <file>", "Behave like the service in this profile, which `probe --out` writes.", nonEmpty)
+    .option(
+      "--no-page",
+      "Don't serve the page, which shows objects and requests. If other machines can reach the host, it is never served.",
+    )
     .option("--verbose", "Print a line for each request.")
     .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
     .addHelpText(

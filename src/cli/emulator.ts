@@ -7,15 +7,17 @@ import type { EmulatorOptions } from "./commands";
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, fault: faults = [], behaviour, like, verbose, json } = options;
+  const { port, host, token, fault: faults = [], behaviour, like, page, verbose, json } = options;
   const { operationTime = like === undefined ? 3 : undefined } = options;
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const printRequest = (request: LoggedRequest): void =>
     console.log(json ? jsonLine(request) : requestLine(request));
+  // The page requires no token, so other machines must not reach it.
+  const hasPage = page && isLoopback(host);
   let emulator: Emulator;
   try {
     emulator = await startEmulator({
-      ...{ port, host, faults, requestsKept: 0 },
+      ...{ port, host, faults, page: hasPage, requestsKept: hasPage ? 5000 : 0 },
       ...(token !== undefined && { token }),
       ...(like !== undefined && { like }),
       behaviour: { ...(operationTime !== undefined && { operationMs: operationTime * 1000 }), ...behaviour },
@@ -26,20 +28,22 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
     return 1;
   }
   console.log(
-    json ? JSON.stringify({ endpoint: emulator.endpoint, token: emulator.token }) : greeting(emulator),
+    json
+      ? JSON.stringify({ endpoint: emulator.endpoint, token: emulator.token })
+      : greeting(emulator, hasPage ? emulator.url : undefined),
   );
   await stopped;
   await emulator.stop();
   return 0;
 }
 
-/** Returns the settings for programs that use the emulator. */
-export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">): string {
+/** Returns the settings for programs that use the emulator, and the address of its page. */
+export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">, page?: string): string {
   const isLocal = isLoopback(new URL(endpoint).hostname);
   const allowHttp = isLocal ? "" : "\n  pulumi config set cloudinfra:allowHttp true";
   return `The emulator of the Cloud Infrastructure Service is running.
   endpoint  ${endpoint}
-  token     ${token}
+  token     ${token}${page === undefined ? "" : `\n  page      ${page}`}
 
 In the folder of your Pulumi program, run:
   pulumi config set cloudinfra:endpoint ${endpoint}

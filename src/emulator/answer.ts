@@ -88,7 +88,7 @@ function callEndpoint(state: State, request: EmulatorRequest): Reply | Refusal {
   return handler?.(state, request, decoded(id ?? "")) ?? methodNotAllowed(allowed.join(", "));
 }
 
-function decoded(segment: string): string {
+export function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -56,7 +56,7 @@ export class Controls implements Emulator {
   }
 
   clearRequests(): void {
-    this.service.log.entries.length = 0;
+    this.service.log.clear();
   }
 
   changeToken(token: string): void {

@@ -82,7 +82,9 @@ export interface FaultHandle {
   off(): void;
 }
 
-interface ActiveFault {
+/** A fault that still affects requests. */
+export interface ActiveFault {
+  readonly id: number;
   readonly rule: FaultRule;
   seen: number;
   used: number;
@@ -91,16 +93,27 @@ interface ActiveFault {
 /** The active faults. If several match a request, the oldest one applies. */
 export class Faults {
   private readonly active = new Set<ActiveFault>();
+  private added = 0;
 
   add(rule: FaultRule): FaultHandle {
-    const fault: ActiveFault = { rule, seen: 0, used: 0 };
+    this.added += 1;
+    const fault: ActiveFault = { id: this.added, rule, seen: 0, used: 0 };
     this.active.add(fault);
     return {
       get used() {
         return fault.used;
       },
-      off: () => void this.active.delete(fault),
+      off: () => this.end(fault),
     };
+  }
+
+  /** Returns the faults that still affect requests, oldest first. */
+  pending(): ActiveFault[] {
+    return [...this.active].filter(({ rule, used }) => used < (rule.times ?? 1));
+  }
+
+  end(fault: ActiveFault): void {
+    this.active.delete(fault);
   }
 
   /** Returns the fault that affects a request, and counts it. */

@@ -2,6 +2,7 @@ import { type Behaviour, defaultBehaviour } from "./behaviour";
 import { Controls, type Emulator } from "./controls";
 import { type FaultRule, Faults } from "./faults";
 import { FirstReplies } from "./idempotency";
+import { Page } from "./page/routes";
 import { readProfile } from "./profile";
 import { handleRequest, isLoopback, Listener, type LoggedRequest, RequestLog, type Service } from "./server";
 import { State } from "./state";
@@ -12,6 +13,7 @@ export { type FaultHandle, type FaultKind, type FaultRule, faultKinds } from "./
 export { type Normalization, normalizations } from "./normalization";
 export type { OperationTarget, StoredOperation } from "./operation-queue";
 export type { Problem, ProblemDetail, Refusal } from "./problems";
+export type { Subject } from "./reply";
 export type { ReceivedRequest } from "./request";
 export type { PlannedFailure } from "./rules";
 export type { LoggedRequest } from "./server";
@@ -35,6 +37,12 @@ export interface EmulatorOptions {
   readonly now?: () => number;
   /** The maximum number of requests in the log. When it is exceeded, the older half is dropped. @default 100,000 */
   readonly requestsKept?: number;
+  /**
+   * Whether to serve a page at `/` that shows objects and requests and injects faults. It requires no token, so everybody who can reach the
+   * emulator can use it.
+   * @default false
+   */
+  readonly page?: boolean;
   /** Called for each request when its reply is sent, or when a fault has prevented the reply. @default not called */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
@@ -82,8 +90,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     token,
   };
   for (const rule of faults) service.faults.add(rule);
+  const page = options.page ? new Page(service, host) : undefined;
   const listener = new Listener(
-    (incoming, outgoing) => void handleRequest(service, incoming, outgoing),
+    (incoming, outgoing) => {
+      if (!page?.handle(incoming, outgoing)) void handleRequest(service, incoming, outgoing);
+    },
     host,
     options.port ?? 0,
   );

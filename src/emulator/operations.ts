@@ -57,6 +57,11 @@ export function resultPathOf({ kind, id }: Pick<OperationTarget, "kind" | "id">)
 
 /** Returns a 202 with an operation (§4.1), whose status is still `pending`. */
 export function acceptedReply(state: State, operation: StoredOperation): Reply {
+  const { kind, id } = operation.target;
+  return { ...accepted(state, operation), subject: { kind, id, operation: operation.id } };
+}
+
+function accepted(state: State, operation: StoredOperation): Reply {
   const { behaviour } = state;
   const { location, acceptedReply: form } = behaviour;
   const path = pathOf(operation);
@@ -132,7 +137,8 @@ function numberOnWire({ numbersAsText }: Behaviour, value: number): number | str
   return numbersAsText ? String(value) : value;
 }
 
-function fractionOf(operation: StoredOperation, now: number): number {
+/** Returns the elapsed part of an operation, from 0 to 1. It is 1 only if the operation is done. */
+export function fractionOf(operation: StoredOperation, now: number): number {
   if (operation.outcome === "done") return 1;
   const elapsed = Math.min(now, operation.endsAt) - operation.startedAt;
   return operation.durationMs <= 0 ? 0 : Math.min(Math.max(elapsed / operation.durationMs, 0), 0.99);

@@ -24,7 +24,8 @@ export const createProject: Handler = (state, request) => {
     return acceptedReply(state, begin(state, "create", targetOf(project), { done, failed }));
   }
   state.projects.add(project);
-  return changedReply(state, projectPost, project);
+  const subject = { kind: "project", id: project.id } as const;
+  return { ...changedReply(state, projectPost, project), subject };
 };
 
 /** GET /v1/projects (§4.3) */

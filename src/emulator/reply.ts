@@ -1,10 +1,22 @@
 import type { Behaviour } from "./behaviour";
 
+/** The object that a request changes. */
+export interface Subject {
+  /** Kind of object. */
+  readonly kind: "project" | "instance";
+  /** Id of the object. */
+  readonly id: string;
+  /** Id of the operation that the request started. @default none */
+  readonly operation?: string;
+}
+
 /** A complete reply as text, which can be stored, replayed byte for byte, or damaged. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What the request created, or the object whose operation it started. Not sent: the log contains it. */
+  readonly subject?: Subject;
 }
 
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {

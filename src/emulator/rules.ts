@@ -38,6 +38,11 @@ export class Rules {
     this.ignored.add(field);
   }
 
+  /** Number of failures that are planned. */
+  get planned(): number {
+    return this.failures.length;
+  }
+
   failNext(failure: PlannedFailure): void {
     this.failures.push(failure);
   }

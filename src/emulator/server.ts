@@ -9,7 +9,7 @@ import { type AddressInfo, isIPv4 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answering, answer, internalError } from "./answer";
 import { type FaultKind, type FaultRule, type Faults, gatewayReply, replyInstead } from "./faults";
-import type { Reply } from "./reply";
+import type { Reply, Subject } from "./reply";
 import { type EmulatorRequest, type ReceivedRequest, readRequest, withoutToken } from "./request";
 import { reset, send } from "./send";
 
@@ -19,6 +19,8 @@ export interface LoggedRequest extends ReceivedRequest {
   readonly status: number;
   /** The fault that affected the request. @default none */
   readonly fault?: FaultKind;
+  /** The object that the request created, or the object whose operation it started. @default none */
+  readonly subject?: Subject;
 }
 
 type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
@@ -26,14 +28,25 @@ type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
 /** The requests, oldest first. If there are more than `kept`, the older half is dropped. */
 export class RequestLog {
   readonly entries: Entry[] = [];
+  /** Number of requests that were dropped or cleared. */
+  dropped = 0;
 
   constructor(private readonly kept: number) {}
 
   add(request: ReceivedRequest): Entry {
     const entry: Entry = { ...request, status: 0 };
     this.entries.push(entry);
-    if (this.entries.length > this.kept) this.entries.splice(0, Math.ceil(this.entries.length / 2));
+    if (this.entries.length > this.kept) this.drop(Math.ceil(this.entries.length / 2));
     return entry;
+  }
+
+  clear(): void {
+    this.drop(this.entries.length);
+  }
+
+  private drop(count: number): void {
+    this.entries.splice(0, count);
+    this.dropped += count;
   }
 }
 
@@ -60,7 +73,7 @@ export async function handleRequest(
   if (fault) entry.fault = fault.kind;
   if (fault?.kind === "slow" && !(await waited(fault.delayMs ?? 1000, service.stopped))) return;
   if (fault?.kind === "reset") reset(outgoing);
-  else if (fault?.kind !== "hang") entry.status = respond(service, request, outgoing, fault);
+  else if (fault?.kind !== "hang") respond(service, request, outgoing, fault, entry);
   service.onRequest?.(entry);
 }
 
@@ -74,19 +87,26 @@ function respond(
   request: EmulatorRequest,
   outgoing: ServerResponse,
   fault: FaultRule | undefined,
-): number {
+  entry: Entry,
+): void {
   try {
-    return send(outgoing, replyTo(service, request, fault), fault);
+    entry.status = send(outgoing, replyTo(service, request, fault, entry), fault);
   } catch (error) {
     // For example, Node rejects a `location` of a fault rule that contains a line break.
-    return send(outgoing, internalError(service.state, request, error));
+    entry.status = send(outgoing, internalError(service.state, request, error));
   }
 }
 
-function replyTo(service: Service, request: EmulatorRequest, fault: FaultRule | undefined): Reply {
+function replyTo(
+  service: Service,
+  request: EmulatorRequest,
+  fault: FaultRule | undefined,
+  entry: Entry,
+): Reply {
   const { state } = service;
   const instead = fault && replyInstead(fault, state, request.path);
   const reply = answer(service, request, instead && { reply: instead, cached: fault?.cached ?? false });
+  if (reply.subject) entry.subject = reply.subject;
   return fault?.kind === "gateway" ? gatewayReply(fault, state, request.path) : reply;
 }
 

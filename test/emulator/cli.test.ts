@@ -55,10 +55,13 @@ describe("the emulator command", () => {
           " ",
         ),
       );
-      const greeting = (await take(lines, 9)).join("\n");
+      const greeting = (await take(lines, 10)).join("\n");
       const endpoint = /endpoint +(http:\/\/127\.0\.0\.1:\d+\/v1)/.exec(greeting)?.[1];
       expect(greeting).toContain(`pulumi config set cloudinfra:endpoint ${endpoint}`);
       expect(greeting).toContain("pulumi config set --secret cloudinfra:token pat_1");
+      const page = /page +(http:\/\/127\.0\.0\.1:\d+)$/m.exec(greeting)?.[1];
+      expect(endpoint).toBe(`${page}/v1`);
+      expect(await (await fetch(`${page}/`)).text()).toContain("<h1>Cloud Infrastructure Service");
       const headers = { authorization: "Bearer pat_1", "content-type": "application/json" };
       const body = JSON.stringify({ name: "shop", region: "eu-1" });
       const created = await fetch(`${endpoint}/projects?x=1`, { method: "POST", headers, body });
@@ -72,6 +75,23 @@ describe("the emulator command", () => {
       expect(await end).toMatchObject({ code: 0, stderr: "" });
     },
   );
+
+  test("doesn't serve the page with --no-page", async () => {
+    const { lines } = cli("emulator", "--port", "0", "--no-page", "--verbose");
+    const greeting = (await take(lines, 9)).join("\n");
+    expect(greeting).not.toMatch(/^ *page/m);
+    const [, url] = /endpoint +(.*)\/v1/.exec(greeting) ?? [];
+    expect((await fetch(`${url}/`)).status).toBe(401);
+    expect(await take(lines, 1)).toEqual([expect.stringMatching(/ GET \/ 401$/)]);
+  });
+
+  test("doesn't serve the page if other machines can reach the host", async () => {
+    const { lines } = cli("emulator", "--port", "0", "--host", "0.0.0.0", "--token", "own");
+    const greeting = (await take(lines, 9)).join("\n");
+    expect(greeting).not.toMatch(/^ *page/m);
+    const [, url] = /endpoint +(.*)\/v1/.exec(greeting) ?? [];
+    expect((await fetch(`${url}/`)).status).toBe(401);
+  });
 
   test("exits with 1 if the port is in use", async () => {
     const other = await startEmulator();

@@ -24,7 +24,8 @@ describe("the packed files", () => {
       "README.md",
       "package.json",
     ]);
-    const kinds = /^dist\/.*\.(js|d\.ts)$|^src\/.*\.(ts|md)$|^docs\/.*\.(md|svg)$|^(examples|template)\//;
+    const kinds =
+      /^dist\/.*\.(js|d\.ts)$|^src\/.*\.(ts|md)$|^src\/emulator\/page\/(page\.html|style\.css|script\.mjs)$|^docs\/.*\.(md|svg)$|^(examples|template)\//;
     expect(files.filter((file) => file.includes("/") && !kinds.test(file))).toEqual([]);
     const tests = files.filter((file) => /\btests?\b/.test(file));
     expect(tests.filter((file) => !/^examples\/(testing|policies)\//.test(file))).toEqual([]);

@@ -15,6 +15,8 @@ export interface ServiceOptions {
   behaviour?: Partial<Behaviour>;
   /** Settings beside endpoint and token, without the namespace. */
   config?: Readonly<Record<string, string>>;
+  /** Whether the emulator serves its page. @default false */
+  page?: boolean;
   /** Called after the service has answered a request, for example to change an object as a colleague would. */
   onRequest?: (request: LoggedRequest) => void;
 }
@@ -49,6 +51,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 async function openService({
   behaviour,
   config,
+  page = false,
   onRequest,
 }: ServiceOptions = {}): Promise<Service & { close(): Promise<void> }> {
   const clock = new FakeClock({ auto: true });
@@ -56,6 +59,7 @@ async function openService({
   const emulator = await startEmulator({
     behaviour: { operationMs: 2_000, ...behaviour },
     now: () => START + clock.now(),
+    page,
     ...(onRequest && { onRequest }),
   });
   const journalDir = mkdtempSync(path.join(tmpdir(), "journal-"));
