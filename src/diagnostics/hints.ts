@@ -183,8 +183,16 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       hint: `Check ${ENDPOINT}: the address may belong to another service`,
     },
   ],
-  conflict:
-    "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
+  conflict: [
+    {
+      when: "a deletion",
+      applies: ({ method }) => method === "DELETE",
+      hint: "Delete what the object still contains, or wait until the other change ends. Then run the command again",
+    },
+    {
+      hint: "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
+    },
+  ],
   revision_conflict:
     "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
   rate_limited:

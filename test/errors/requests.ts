@@ -3,7 +3,14 @@ import type { Properties } from "../../src/model/state";
 import { findInstances } from "../../src/provider/functions";
 import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
-import { changed, existingInstance, failureOf, type Service, startService } from "../provider/service";
+import {
+  changed,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Service,
+  startService,
+} from "../provider/service";
 import { creating } from "./creating";
 import { lasting, type Provocation } from "./provocation";
 
@@ -161,6 +168,17 @@ export const ofRequests: readonly Provocation[] = [
         const [project = ""] = emulator.projects.keys();
         emulator.addInstance({ project, name: "web" });
       }),
+  },
+  {
+    code: "conflict",
+    when: "a deletion",
+    provoke: async () => {
+      const service = await startService();
+      const { id, state } = await existingProject(service);
+      service.emulator.addInstance({ project: id });
+      const { projects } = await service.newProviders();
+      return (await failureOf(projects.delete(id, state))).message;
+    },
   },
   {
     code: "revision_conflict",
