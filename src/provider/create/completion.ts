@@ -17,7 +17,7 @@ import { argumentsSent, type Pending } from "../../model/pending";
 import type { Desired, Recorded } from "../../model/state";
 import { contradicts } from "../../model/three-way";
 import { argumentsOf, type Context } from "../context";
-import { isHeldByAnotherResource } from "../live-objects";
+import { claimResumed } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
@@ -49,7 +49,7 @@ export async function fitToProgram(
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (
     unfinished.imported?.includes(object.id) ||
-    (await isHeldByAnotherResource(context, wanted, object.id))
+    !(await claimResumed(context, wanted, object.id))
   ) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
