@@ -163,6 +163,7 @@ export async function finishUnfinishedCreations(
     )
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
+    if (await isResumedElsewhere(context, entry.resource)) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
     const inputs = desired({ urn: purpose.urn, project: state.project });
     await finishAndDiscard(context, inputs, unfinished);
@@ -232,6 +233,17 @@ export async function discard(
   if (!isRetained && mayDelete(context, unfinished))
     await removeObject(context, object.id, sentFields(unfinished).project);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/**
+ * Records that this process resumes or discards the unfinished creation of the resource with a key. After a rename by alias, another process
+ * may find the same creation for another resource.
+ *
+ * @returns whether another process does so, too. Both processes record it before they check, so at least one of them finds the other's record
+ */
+export async function isResumedElsewhere({ session }: Context, resource: string): Promise<boolean> {
+  await session.journal.run.add({ resuming: resource });
+  return session.journal.run.hasOther({ resuming: resource });
 }
 
 /** Whether an unfinished creation must be left alone: this run has finished it, or the user has given it up. */
