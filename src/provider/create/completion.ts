@@ -47,10 +47,7 @@ export async function fitToProgram(
   }
   const { ignoreChanges = [] } = options;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (
-    unfinished.imported?.includes(object.id) ||
-    !(await claimResumed(context, wanted, object.id))
-  ) {
+  if (unfinished.imported?.includes(object.id) || !(await claimResumed(context, wanted, object.id))) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }
