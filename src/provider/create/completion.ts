@@ -21,7 +21,7 @@ import { claimResumed } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
-import { extendEntry } from "./run";
+import { extendEntry, requireNotTakenOver } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
@@ -94,6 +94,7 @@ export async function completeCreation(
     isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));
   if (isAsAsked) return state;
   try {
+    await requireNotTakenOver(context, object.id, pending);
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
     await extendEntry(context, pending, { id: object.id }); // the engine saves it

@@ -11,7 +11,7 @@ import { firstFix, giveUpHint, PartialState } from "../partial-state";
 import { removeObject } from "../remove-object";
 import type { TrackedResource } from "../tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { nextKey, runCreation } from "./run";
+import { nextKey, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the evidence of who owns its object. */
 export interface UnfinishedCreation extends Pending {
@@ -229,6 +229,7 @@ export async function discard(
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
+  await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished))
     await removeObject(context, object.id, sentFields(unfinished).project);
