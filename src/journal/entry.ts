@@ -49,23 +49,25 @@ export interface Entry {
   readonly isLate?: boolean | undefined;
   /** The ids of objects that resources have imported since then. If the creation made one of them, the object belongs to that resource. */
   readonly imported?: readonly string[];
+  /** The process that last resumed the creation. The process that started it may outlive its killed CLI. */
+  readonly resumedBy?: string;
   /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean | undefined;
 }
 
 /** The fields that later lines of an entry's file add. */
-export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported">;
+export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported" | "resumedBy">;
 
 /** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
-  const { operation: _, id: __, imported: ___, ...begun } = entry;
+  const { operation: _, id: __, imported: ___, resumedBy: ____, ...begun } = entry;
   return `${JSON.stringify(begun)}\n`;
 }
 
 /** Returns a later line. It starts with a line break, because a killed process may have left the previous line incomplete. */
-export function laterLine({ operation, id, imported }: EntryUpdate): string {
+export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): string {
   const known = operation && { id: operation.id, url: operation.url };
-  return `\n${JSON.stringify({ operation: known, id, imported })}\n`;
+  return `\n${JSON.stringify({ operation: known, id, imported, resumedBy })}\n`;
 }
 
 /** Parses an entry's file, and skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
@@ -116,7 +118,7 @@ function parseFirstLine(fields: Fields): Entry | undefined {
 }
 
 /** Adds the fields of a later line. Imports accumulate, because several processes may record them. */
-function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
+function withUpdate(entry: Entry, { operation, id, imported, resumedBy }: Fields): Entry {
   const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
   const isNamed = typeof operationId === "string" && typeof url === "string";
   const more = texts(imported);
@@ -124,6 +126,7 @@ function withUpdate(entry: Entry, { operation, id, imported }: Fields): Entry {
     ...entry,
     ...(isNamed && { operation: { id: operationId, url } }),
     ...(typeof id === "string" && { id }),
+    ...(typeof resumedBy === "string" && { resumedBy }),
     ...(more && { imported: [...(entry.imported ?? []), ...more] }),
   };
 }

@@ -21,6 +21,8 @@ export type Fact =
   | { readonly adopted: string; readonly by: string }
   /** The object in an `import` option has been deleted. */
   | { readonly gone: string }
+  /** A process resumes or discards the unfinished creation of the resource with this key. */
+  | { readonly resuming: string }
   /** The creation with this key is finished. */
   | { readonly finished: string }
   /** The resource with this key is being replaced, so its replacement's create finishes its unfinished creations. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import path from "node:path";
 import {
   appendOrCreate,
@@ -33,7 +34,7 @@ import {
 /** The fields of an entry that are known before the request is sent. */
 export type NewEntry = Omit<
   Entry,
-  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "isKept"
+  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "resumedBy" | "isKept"
 >;
 
 /** The purpose of a creation in this stack. */
@@ -79,6 +80,8 @@ export class Journal {
   readonly deletions: DeletionRequests;
   /** The base URL of the service. */
   readonly endpoint: string;
+  /** Identifies this process in entries. */
+  private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
@@ -87,6 +90,8 @@ export class Journal {
   private readonly known = new Map<string, string>();
   /** The file of each entry that this process has read or written, by key. */
   private readonly files = new Map<string, string>();
+  /** The keys of the creations that this process has started or resumed. */
+  private readonly held = new Set<string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
@@ -118,6 +123,7 @@ export class Journal {
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
       const other = entryFor(purpose, await writeWholeFile(this.disk, file, text, mayGo));
       this.learn(file, other ?? begun);
+      if (other === undefined) this.held.add(begun.key);
       return other;
     });
   }
@@ -125,6 +131,23 @@ export class Journal {
   /** Extends the entry with this key, if there is one. */
   async extend(key: string, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
+  }
+
+  /** Records that this process resumes or discards the creation with this key. */
+  async resume(key: string): Promise<void> {
+    await this.withFileOf(key, async (file) => {
+      await appendTo(this.disk, file, hasKey(key), laterLine({ resumedBy: this.self }));
+      this.held.add(key);
+    });
+  }
+
+  /** Reports whether another process has resumed the creation since this process started or resumed it. */
+  async isTakenOver(key: string): Promise<boolean> {
+    const file = this.held.has(key) ? this.files.get(key) : undefined;
+    const text = file && (await this.safely(async () => (await readText(this.disk, file)) ?? ""));
+    if (text === undefined) return false; // there is no entry, or the journal can't be used
+    const entry = parseEntry(text);
+    return entry?.key !== key || (entry.resumedBy ?? this.self) !== this.self;
   }
 
   /** Reads the entry for a purpose, regardless of its age. Sets a damaged file aside and prints a warning. */

@@ -1,7 +1,7 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import { projectKind } from "../model/kinds";
+import { type Kind, projectKind } from "../model/kinds";
 import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import type { Desired, Recorded } from "../model/state";
@@ -13,6 +13,7 @@ import {
   discard,
   findRecoveredRetry,
   findUnfinishedCreation,
+  isResumedElsewhere,
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
@@ -34,6 +35,7 @@ interface Created {
  */
 export async function create(context: Context, inputs: Desired): Promise<Created> {
   requireOwnKey(context, inputs);
+  await requireOnlyResumption(context, inputs);
   const imported = await idToAdopt(context, inputs);
   if (imported !== undefined) return adopt(context, inputs, imported);
   const left = await findUnfinishedCreation(context, inputs);
@@ -56,8 +58,18 @@ export async function create(context: Context, inputs: Desired): Promise<Created
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
-  if (holder === undefined || holder === urn) return;
-  throw new CloudInfraError("conflict", `${holder} manages the ${kind.name} of an interrupted creation`, {
+  if (holder !== undefined && holder !== urn) throw alreadyCreating(kind, holder);
+}
+
+/** Throws an error if another process of this run resumes or discards the unfinished creation that check has found. */
+async function requireOnlyResumption(context: Context, { key, urn }: Desired): Promise<void> {
+  const { resumes, placeholder } = context.session.tracker.get(urn);
+  if (key === undefined || (resumes ?? placeholder) === undefined) return;
+  if (await isResumedElsewhere(context, key)) throw alreadyCreating(context.kind, "another resource");
+}
+
+function alreadyCreating({ name }: Kind, holder: string): CloudInfraError {
+  return new CloudInfraError("conflict", `${holder} manages the ${name} of an interrupted creation`, {
     hint: "Nothing was changed. Run `pulumi up` again",
   });
 }

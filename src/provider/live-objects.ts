@@ -58,16 +58,24 @@ function withoutStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
-/** Reports whether another resource manages the object in any process of this run. */
-export async function isHeldByAnotherResource(
-  context: Context,
-  inputs: Desired,
-  id: string,
-): Promise<boolean> {
+/**
+ * Claims the object of a resumed creation for its resource before an update completes the creation, so that no `import` option adopts the
+ * object in the meantime.
+ *
+ * @returns `false` if another resource manages the object in any process of this run
+ * @throws CloudInfraError `conflict` if another process claims the object at the same time
+ */
+export async function claimResumed(context: Context, { urn = "" }: Desired, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
+  if (await isLiveElsewhere(journal, object)) return false;
   const owner = tracker.liveOwner(object);
-  return (owner !== undefined && owner.urn !== inputs.urn) || (await isLiveElsewhere(journal, object));
+  if (owner !== undefined && owner.urn !== urn) return false;
+  tracker.reclaim(identityKey(object), urn);
+  await journal.run.add({ live: identityKey(object) });
+  // Both processes record the object before they check, so at least one of them finds the other's record.
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
+  return true;
 }
 
 /** Reports whether the object is live in another process of this run (L3). */

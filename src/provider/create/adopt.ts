@@ -116,9 +116,9 @@ const ADOPTED = { isResumed: true };
 /** Throws an error if another resource manages the object. */
 async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
   const { urn = "" } = inputs;
+  await requireUnmanagedElsewhere(context, id);
   const holder = claimForImport(context.session.tracker, identityOf(context, id), urn);
   if (holder !== urn) throw alreadyManaged(context.kind, id, holder);
-  await requireUnmanagedElsewhere(context, id);
 }
 
 async function requireUnmanagedElsewhere(context: Context, id: string): Promise<void> {

@@ -17,11 +17,11 @@ import { argumentsSent, type Pending } from "../../model/pending";
 import type { Desired, Recorded } from "../../model/state";
 import { contradicts } from "../../model/three-way";
 import { argumentsOf, type Context } from "../context";
-import { isHeldByAnotherResource } from "../live-objects";
+import { claimResumed } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
-import { extendEntry } from "./run";
+import { extendEntry, requireNotTakenOver } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
@@ -47,10 +47,7 @@ export async function fitToProgram(
   }
   const { ignoreChanges = [] } = options;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (
-    unfinished.imported?.includes(object.id) ||
-    (await isHeldByAnotherResource(context, wanted, object.id))
-  ) {
+  if (unfinished.imported?.includes(object.id) || !(await claimResumed(context, wanted, object.id))) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }
@@ -97,6 +94,7 @@ export async function completeCreation(
     isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));
   if (isAsAsked) return state;
   try {
+    await requireNotTakenOver(context, object.id, pending);
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
     await extendEntry(context, pending, { id: object.id }); // the engine saves the object

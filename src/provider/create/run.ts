@@ -45,6 +45,7 @@ export async function runCreation(
   again: boolean,
 ): Promise<CreationEnd> {
   if (again) requireSameProvider(context, begun);
+  if (again && begun.key !== undefined) await context.session.journal.resume(begun.key);
   let pending = begun;
   context.secretSources.push(requestedArguments(begun, inputs.secrets));
   try {
@@ -209,6 +210,19 @@ export function keyAfter(spent: string | undefined, first: string): string {
     key = next;
   }
   return first;
+}
+
+/**
+ * Throws an error if another process has resumed the creation in the meantime. This process may have outlived its killed CLI, and the next
+ * `up` may have saved the object and updated it to match a newer program.
+ */
+export async function requireNotTakenOver(
+  { session, kind }: Context,
+  id: string,
+  { key }: Pending,
+): Promise<void> {
+  if (key === undefined || !(await session.journal.isTakenOver(key))) return;
+  throw new CloudInfraError("conflict", `another process has resumed the creation of ${kind.name} ${id}`);
 }
 
 /** Extends the creation's journal entry (M3). */

@@ -11,7 +11,7 @@ import { firstFix, giveUpHint, PartialState } from "../partial-state";
 import { removeObject } from "../remove-object";
 import type { TrackedResource } from "../tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { nextKey, runCreation } from "./run";
+import { nextKey, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, and the evidence of who owns its object. */
 export interface UnfinishedCreation extends Pending {
@@ -164,6 +164,7 @@ export async function finishUnfinishedCreations(
     )
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
+    if (await isResumedElsewhere(context, entry.resource)) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
     const inputs = desired({ urn: purpose.urn, project: state.project });
     await finishAndDiscard(context, inputs, unfinished);
@@ -229,10 +230,23 @@ export async function discard(
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
+  await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished))
     await removeObject(context, object.id, sentFields(unfinished).project);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/**
+ * Records that this process resumes or discards the unfinished creation of the resource with a key. After a rename by alias, another process
+ * may find the same creation for a different resource.
+ *
+ * @returns whether another process has recorded the same. Each process records before it checks, so at least one of them finds the other's
+ * record
+ */
+export async function isResumedElsewhere({ session }: Context, resource: string): Promise<boolean> {
+  await session.journal.run.add({ resuming: resource });
+  return session.journal.run.hasOther({ resuming: resource });
 }
 
 /** Reports whether this run has finished an unfinished creation, or the user has given it up. */

@@ -226,6 +226,25 @@ test("if a resource imports the object of another one's unfinished creation afte
   expect(idsOf(service)).toEqual([id, other]);
 });
 
+test("an object can't be imported while an update completes its resumed creation", async () => {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
+  await web.killedUp({ name: "Web-01" });
+  const { emulator } = service;
+  emulator.finishOperations();
+  emulator.behaviour.operationMs = Number.MAX_SAFE_INTEGER;
+  const [id = ""] = idsOf(service);
+  const process = await web.process();
+  const urn = URN.replace("::web", "::site");
+  const site = await checked(process, {}, web.news({ __urn: urn, __import: id, name: "Web-01" }));
+  const changed = { name: "Web-01", flavor: "m1.large", __timeouts: { create: "1000h" } };
+  const resumed = process.create(await checked(process, {}, web.news(changed)));
+  while (!emulator.requests.some(({ method }) => method === "PUT"))
+    await new Promise((resolve) => setImmediate(resolve));
+  expect((await failureOf(process.create(site))).message).toContain(`is already managed by ${URN}`);
+  emulator.finishOperations();
+  expect((await resumed).id).toBe(id);
+});
+
 describe("an instance that a resource has imported, and that an unfinished creation may have made,", () => {
   const SITE = URN.replace("::web", "::site");
 

@@ -416,6 +416,50 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
+  test.each(["old", "web"])(
+    "never resume one creation for two resources after a rename by alias, if %s comes first",
+    async (first) => {
+      const { service, web } = await oneInstance();
+      await web.killedUp();
+      const outside = { run: `127.0.0.1:${randomUUID()}` };
+      const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
+      const [one, other] = [await open(), await open()];
+      const renamed = await checked(one, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+      const unchanged = await checked(other, {}, web.news());
+      const creates = [() => one.create(renamed), () => other.create(unchanged)];
+      const [winner, loser] = first === "old" ? creates : creates.toReversed();
+      const made = await winner?.();
+      expect((await failureOf(Promise.resolve(loser?.()))).message).toContain("Run `pulumi up` again");
+      expect([...service.emulator.instances.keys()]).toEqual([made?.id]);
+    },
+  );
+
+  test("don't resume a creation that the other one is discarding", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ name: "old", __urn: OLD });
+    const old = web.inState();
+    service.emulator.behaviour.operationMs = Number.MAX_SAFE_INTEGER;
+    const long = { __timeouts: { create: "1000h", update: "1000h" } };
+    await new OneInstance(service).killedUp(long);
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.newProviders({}, undefined, { outside })).instances;
+    const [one, other] = [await open(), await open()];
+    const api = web.news({ ...long, __urn: URN.replace("::web", "::api"), __aliasUrns: [URN] });
+    const resuming = await checked(other, {}, api);
+    const renamed = await checked(one, old.inputs, web.news({ ...long, name: "old", __aliasUrns: [OLD] }));
+    await one.diff(old.id, old.state, renamed);
+    const polls = () => service.emulator.requests.filter(({ path }) => path.includes("/operations/")).length;
+    const before = polls();
+    const updated = one.update(old.id, old.state, renamed);
+    while (polls() === before) await new Promise((resolve) => setImmediate(resolve));
+    const resumed = failureOf(other.create(resuming));
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    expect((await resumed).message).toContain("Run `pulumi up` again");
+    await updated;
+    expect([...service.emulator.instances.keys()]).toEqual([old.id]);
+  });
+
   test("settle a creation once, so that deleting its placeholder sends no requests", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news({ image: "debian-12" }));
