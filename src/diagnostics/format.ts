@@ -40,7 +40,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const below = [
     ...(error.lines ?? []),
     ...faults.lines.filter((line) => !reasons.some((reason) => reason.includes(line))),
-    ...reasons.map((reason) => `because: ${reason}`),
+    ...reasons.map((reason) => `cause: ${reason}`),
     requestLine(error),
   ].filter((line) => line !== undefined && line !== "");
   // Redacts before and after control characters are removed, because a secret may contain some, and the service may insert others.
@@ -75,8 +75,7 @@ function resultOf(error: CloudInfraError): string {
   const usesSummary =
     HAS_SUMMARY.has(error.code) && (error.operation === undefined || error.code === "operation_unknown");
   const status = usesSummary ? undefined : error.status;
-  if (status !== undefined && status >= 400 && status < 500) return `was rejected: ${label(error)}`;
-  if (status !== undefined && status >= 500) return `failed: ${label(error)}`;
+  if (status !== undefined && status >= 400) return `failed: ${label(error)}`;
   return `failed: ${error.summary}`;
 }
 

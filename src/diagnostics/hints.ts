@@ -22,15 +22,15 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
 
 /** Appended to hints that name a setting, because the engine stores the settings with the stack at each `up`. */
 const STORED =
-  "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`. Otherwise, they use the settings of the last `pulumi up`";
+  "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up`, unless you add `--run-program`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
-const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
+const LONGER = "To wait longer, increase `cloudinfra:operationTimeout`";
 
 /** Returns a hint on how to extend the time limit of a creation or an update. `customTimeouts` takes precedence over the setting. */
 export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
   hasOwnTimeout
-    ? "To wait longer, raise the timeout in the resource's `customTimeouts`"
-    : "To wait longer, set `customTimeouts` of the resource, or `cloudinfra:operationTimeout`";
+    ? "To wait longer, increase the timeout in the resource's `customTimeouts`"
+    : "To wait longer, set `customTimeouts` on the resource, or increase `cloudinfra:operationTimeout`";
 
 /** The call in which an error occurred. The host doesn't pass the Pulumi command. */
 export interface FailedCall {
@@ -119,10 +119,10 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     {
       when: "a token from another source, such as a command",
-      hint: "Make sure that this source provides a valid token",
+      hint: "Make sure that the source provides a valid token",
     },
   ],
-  forbidden: `Request the missing permission for the token, or change ${TOKEN}`,
+  forbidden: `Grant the token the missing permission, or change ${TOKEN}`,
   not_found: [
     {
       when: "the project of an instance",
@@ -130,7 +130,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       hint: (_properties, provider) =>
         provider === undefined
           ? `Check the property \`project\`, ${TOKEN} and ${ENDPOINT}`
-          : `Check the property \`project\`. An instance must use the provider of its project, but it uses "${provider}"`,
+          : `Check the property \`project\`. The instance uses the provider "${provider}", which must also be the provider of its project`,
     },
     {
       when: "a new project, or the list of projects",
@@ -176,7 +176,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a list in a program",
       applies: (_error, { verb }) => verb === "list",
-      hint: `Correct the filter, if there is one. Otherwise, check ${ENDPOINT}`,
+      hint: `If you use a filter, correct it. Otherwise, check ${ENDPOINT}`,
     },
     {
       when: "a read",
@@ -187,10 +187,10 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: "Delete what the object still contains, or wait until the other change ends. Then run the command again",
+      hint: "Delete everything that the object still contains, or wait for any other change to finish. Then run the command again",
     },
     {
-      hint: "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
+      hint: "If the name is taken, choose a different one. If another change is in progress, wait for it to finish. Then run the command again",
     },
   ],
   revision_conflict:
@@ -233,7 +233,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   ],
   operation_failed: "Fix the problem that the service reported, and run the command again",
   operation_timeout: OF_DELETIONS,
-  operation_unknown: `Run \`pulumi refresh\`. Check that ${ENDPOINT} still has its former value`,
+  operation_unknown: `Run \`pulumi refresh\`. Make sure that ${ENDPOINT} hasn't changed since the last \`pulumi up\``,
 };
 
 function namesOr(properties: readonly string[], otherwise: string): string {

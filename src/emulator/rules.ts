@@ -53,7 +53,7 @@ export class Rules {
     return index === -1 ? undefined : this.failures.splice(index, 1)[0];
   }
 
-  /** Rejects a body that contains a rejected value. */
+  /** Rejects a request whose body contains a forbidden value. */
   checkValues(fields: Readonly<Record<string, unknown>>): Refusal | undefined {
     const rule = this.values.find(({ field, value }) => isDeepStrictEqual(fields[field], value));
     return rule && refusal(rule, `${rule.field} '${words(rule.value)}' is not available`);

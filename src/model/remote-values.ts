@@ -81,7 +81,7 @@ interface KnownValues {
   readonly ipAddress?: unknown;
   /** Whether the remote values are unknown because only the reply to the creation request has contained the object. */
   readonly isEcho?: boolean | undefined;
-  /** Whether nobody has changed the object, because it has the recorded revision (§4.5), but may show its values in a different form. */
+  /** Whether the object is unchanged (§4.5), although the reply may contain its values in a different form. */
   readonly isOtherForm?: boolean | undefined;
 }
 

@@ -150,7 +150,7 @@ export function requireSameProvider(
     `the creation of this ${kind.name} was started by ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
     {
       hint:
-        "Nothing was changed. Switch the resource back to its original provider, with the same name, until `pulumi up` has finished the " +
+        "Nothing was changed. Switch the resource back to its original provider, under its original name, until `pulumi up` has finished the " +
         "creation",
     },
   );

@@ -94,7 +94,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   if (imported === id) await context.session.journal.run.add({ gone: identityKey(identityOf(context, id)) });
 }
 
-/** Waits for the operation of an earlier run, which may have to end before the object can be deleted. @returns whether it has ended */
+/** Waits for an operation of an earlier run, because the object may not be deletable until the operation ends. @returns whether it has ended */
 async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
   const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));

@@ -65,8 +65,8 @@ export async function diffResource(
   async function judged(): Promise<DiffResult> {
     const options = tracker.optionsOf(key);
     const show = (message: string): Promise<void> => log.statusLogFor(urn).write(message);
-    // If a resource is deleted before its replacement, the engine calls diff for its dependents without a check, to find out what becomes
-    // unknown. Because of `ignoreChanges`, their inputs may differ from the object.
+    // If a resource is deleted before its replacement is created, the engine calls diff for its dependents without a check. The diff
+    // determines which properties become unknown. Because of `ignoreChanges`, their inputs may differ from the object.
     const { isAutonamed } = olds;
     const prior = { isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
     const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };

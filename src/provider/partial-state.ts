@@ -35,8 +35,8 @@ export function partialCreation(
   });
   const hint = failed
     ? `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`
-    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, so the state keeps the unfinished creation. Run \`pulumi up\` again, on any machine, ` +
-      `to resume it. Nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, so the state records the unfinished creation. To resume it, run \`pulumi up\` ` +
+      `again on any machine. Nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -54,7 +54,7 @@ export function failedAgain(
 }
 
 function describeProgress({ kind }: Context, id: string | undefined, { operation }: Pending): string {
-  if (operation !== undefined) return `The service has accepted operation ${operation.id}`;
+  if (operation !== undefined) return `The service accepted operation ${operation.id}`;
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 

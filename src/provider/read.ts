@@ -90,7 +90,7 @@ function readAfterUpdate(
 }
 
 /**
- * Marks requested values whose remote values have changed. If the service accepts a requested value again without a new revision, the
+ * Marks the requested properties whose values have changed in the service. If the service accepts a requested value again without a new revision, the
  * remote value is a normalized form of it.
  */
 function marksForRequested(

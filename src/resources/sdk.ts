@@ -30,7 +30,7 @@ function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Outp
   });
 }
 
-/** Returns an output of a resource that is unknown in a preview that creates, replaces or updates the resource. */
+/** Returns an output that is unknown in any preview that creates, replaces or updates the resource. */
 function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
   if (!pulumi.CustomResource.isInstance(resource)) return resource.urn;
   if (pulumi.resourceType(resource) !== typeTokens.instance) return resource.id;

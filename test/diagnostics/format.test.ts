@@ -50,7 +50,7 @@ describe("a rejected request", () => {
     });
     expect(format({ status: 422, method: "POST", path: "/v1/instances", problem, attempts: 1 })).toBe(
       [
-        'creating instance "web" was rejected: validation_failed (422)',
+        'creating instance "web" failed: validation_failed (422)',
         "  flavor: flavor 'm9.huge' does not exist",
         "  POST /v1/instances · trace tr-41 · code refused",
         "  hint: Correct `flavor` in the program, and run `pulumi up` again.",
@@ -138,7 +138,7 @@ describe("any other error", () => {
     const cause = new CloudInfraError("unavailable", "the service returned down (503)");
     const text = format({ cause }, "operation_timeout", "timed out after 30 min waiting for operation op-1");
     expect(text).toContain(
-      "failed: timed out after 30 min waiting for operation op-1\n  because: the service returned down (503)\n",
+      "failed: timed out after 30 min waiting for operation op-1\n  cause: the service returned down (503)\n",
     );
     expect(format({ cause }, "timeout", "timed out: the service returned down (503)")).not.toContain(
       "because",

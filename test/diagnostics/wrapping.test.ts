@@ -36,7 +36,7 @@ describe("a wrapped message", () => {
 
   test("keeps an address that is longer than a line", () => {
     const address = `https://api.example.com/${"x".repeat(120)}`;
-    expect(wrapLongLines(`it failed\n  because: ${address} is not there`).split("\n")).toEqual([
+    expect(wrapLongLines(`it failed\n  cause: ${address} is not there`).split("\n")).toEqual([
       "it failed",
       "  because:",
       `    ${address}`,

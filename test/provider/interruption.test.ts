@@ -39,7 +39,7 @@ test.each(["SIGINT", "SIGTERM"])(
     const error = await failureOf(service.instances.create(await checked(service)));
     const [headline, because, ...more] = error.message.split("\n");
     const [, operation] = /interrupted while waiting for operation (op-\w+)/.exec(headline ?? "") ?? [];
-    expect(because).toBe(`  because: the command was interrupted by ${signal}`);
+    expect(because).toBe(`  cause: the command was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
       `The service has accepted operation ${operation}, so the state keeps the unfinished creation. Run \`pulumi up\` again, on any machine`,
     );

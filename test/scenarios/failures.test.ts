@@ -25,7 +25,7 @@ describeOnEngines("a failing creation", (engine) => {
   it("reports the rejected property and the service's reason, and a corrected program succeeds", async () => {
     await withStack(engine, { program: program("unknown-huge") }, async ({ stack, emulator, write }) => {
       const error = errorOf(await stack.run("up"), "web");
-      expect(error).toMatch(/^creating instance "web" was rejected: validation_failed \(422\)/m);
+      expect(error).toMatch(/^creating instance "web" failed: validation_failed \(422\)/m);
       expect(error).toMatch(/^ {2}flavor: flavor 'unknown-huge' does not exist/m);
       expect(error).toMatch(/POST \/v1\/instances · trace tr-\d+/);
       expect(statesOf(await stack.deployment(), "web")).toEqual([]);

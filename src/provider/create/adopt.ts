@@ -298,7 +298,7 @@ function importDiffers(
     {
       lines: importTable(sides, secrets),
       cause,
-      hint: `${before}Change the program to match the object, or remove the \`import\` option to create another ${kind.name}`,
+      hint: `${before}Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}`,
     },
   );
 }

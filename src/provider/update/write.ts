@@ -146,7 +146,7 @@ function withFieldsRemovedByOthers(context: Context, change: Change, object: Api
   return withRemovedFields(others, object, change.olds).fields;
 }
 
-/** Reports whether an earlier update of unknown outcome has requested an empty value. */
+/** Reports whether an earlier update whose outcome is unknown requested an empty value. */
 function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
   if (!Object.hasOwn(unsettled, name)) return false;
   const value = unsettled[name];
@@ -213,7 +213,7 @@ function verdict(
         unsure !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and this update or somebody else changed ${names} of ${context.kind.name} ${change.id}`
           : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
-        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets the program's values"}. ` +
+        `To ${isReplacement ? `replace the ${context.kind.name}` : "set the program's values"}, run ${refresh}, then \`pulumi up\`. ` +
           "To keep the current values, add them to the program first",
       ]
     : [
@@ -249,7 +249,7 @@ function tooManyConflicts(
     `If ${revision} is not the revision of the ${context.kind.name}, set cloudinfra:revisionField to the name of the field that contains the revision`;
   return new CloudInfraError(
     "revision_conflict",
-    `the service rejected the revision ${revision} of ${context.kind.name} ${id}${often}, although nobody changed a managed property`,
+    `the service rejected the revision ${revision} of ${context.kind.name} ${id}${often}, although no managed property has changed`,
     { ...requestOf(refusal), hint: `Nothing was overwritten. ${tries === MAX_ATTEMPTS ? again : field}` },
   );
 }

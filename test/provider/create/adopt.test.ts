@@ -337,7 +337,7 @@ test("the error about a value that the service normalizes says to write the norm
   const { message } = await failureOf(service.instances.create(inputs));
   expect(message).toMatch(/property +in the service +in the program\n +flavor +flv-8 +m1.small/);
   expect(message).toContain("Change the program to match the object");
-  expect(message).toContain("because: the service accepted the update, but did not change flavor");
+  expect(message).toContain("cause: the service accepted the update, but did not change flavor");
   expect(message).not.toContain("Nothing was changed");
   const { outs } = await taken(service, { ...news, flavor: "flv-8" });
   expect(outs).toMatchObject({ flavor: "flv-8" });

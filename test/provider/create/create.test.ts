@@ -85,7 +85,7 @@ describe("a failed create", () => {
   test("names the property if the request is rejected, and creates nothing", async () => {
     const service = await startService();
     const error = await failureOf(existingInstance(service, { flavor: "nope" }));
-    expect(error.message).toMatch(/^creating instance "web" was rejected: /);
+    expect(error.message).toMatch(/^creating instance "web" failed: /);
     expect(error.message).toContain("\n  flavor: flavor 'nope' does not exist");
     expect(error.message).toMatch(/\n {2}POST \/v1\/instances · trace tr-\d+/);
     expect(error).not.toBeInstanceOf(InitializationError);
