@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator";
 import { instanceKind } from "../../src/model/kinds";
-import { exercise } from "../../src/probe/exercise";
-import { Lifecycle } from "../../src/probe/lifecycle";
-import type { Finding } from "../../src/probe/points";
-import type { ProbeRecord } from "../../src/probe/record";
+import { exercise } from "../../src/probe/changing";
+import { Lifecycle, type ProbeRecord } from "../../src/probe/lifecycle";
+import type { Finding } from "../../src/probe/report";
 import { listingContext } from "../../src/provider/context";
 import { created, FIELDS, openProbe } from "./probed";
 

@@ -2,21 +2,21 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readSettings } from "../../src/config/read-settings";
 import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
 import { profileText, readProfile } from "../../src/emulator/profile";
 import { systemClock } from "../../src/polling/clock";
-import { examine } from "../../src/probe/examine";
+import { Exchanges, examine } from "../../src/probe/reading";
 import {
   type Finding,
+  formatReport,
+  isUsable,
   observedBehaviour,
-  type PointId,
+  reportAsJson,
   requiredSettings,
-  works,
-} from "../../src/probe/points";
-import { formatReport, reportAsJson } from "../../src/probe/report";
-import { openService } from "../../src/probe/service";
+} from "../../src/probe/report";
+import { Sessions } from "../../src/provider/session";
 import { type Answer, startService } from "../api/service";
+import type { PointId } from "./probed";
 
 /** Starts an emulator with two projects and two instances. */
 async function populated(options: { behaviour?: Partial<Behaviour>; like?: string } = {}): Promise<Emulator> {
@@ -32,13 +32,10 @@ async function populated(options: { behaviour?: Partial<Behaviour>; like?: strin
 /** Probes the service at an endpoint. */
 async function probed(endpoint: string, token = "emulator-token"): Promise<Finding[]> {
   const env = { CLOUDINFRA_ENDPOINT: endpoint, CLOUDINFRA_TOKEN: token };
-  const service = await openService(
-    readSettings(() => undefined, env),
-    env,
-    systemClock,
-  );
-  onTestFinished(() => service.close());
-  return examine(service);
+  const exchanges = new Exchanges();
+  const session = new Sessions(env, systemClock, expect.fail, { observe: exchanges.observe }).open();
+  onTestFinished(() => session.close());
+  return (await examine(session, exchanges)).findings;
 }
 
 const verdictOf = (findings: readonly Finding[], point: PointId) =>
@@ -81,8 +78,8 @@ describe("probing a service", () => {
     onTestFinished(() => emulator.stop());
     const findings = await probed(emulator.endpoint);
     expect(verdictOf(findings, "revision")).toBe("unknown");
-    expect(works(findings)).toBe(true);
-    expect(formatReport(emulator.endpoint, findings)).toContain("need an existing object");
+    expect(isUsable(findings)).toBe(true);
+    expect(formatReport(emulator.endpoint, findings)).toContain("need existing objects");
   });
 
   test("stops at a rejected token, whose value appears nowhere", async () => {
@@ -119,10 +116,12 @@ describe("probing a service", () => {
     expect(verdictOf(findings, "address")).toBe("works");
   });
 
-  test("reports the error of a service that can't be reached", async () => {
+  test("reports that a service can't be reached, and why", async () => {
     const emulator = await populated();
     await emulator.pause();
-    await expect(probed(emulator.endpoint)).rejects.toMatchObject({ code: "unreachable" });
+    expect(await probed(emulator.endpoint)).toMatchObject([
+      { point: "address", verdict: "fails", observation: expect.stringContaining("ECONNREFUSED") },
+    ]);
   });
 
   test("reports cursors that lead nowhere, because lists would fail", async () => {
@@ -137,7 +136,7 @@ describe("probing a service", () => {
     });
     const findings = await probed(origin);
     expect(verdictOf(findings, "projectPages")).toBe("fails");
-    expect(works(findings)).toBe(false);
+    expect(isUsable(findings)).toBe(false);
   });
 });
 

@@ -3,9 +3,9 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
 import { profileText } from "../../src/emulator/profile";
-import { type Finding, observedBehaviour, type PointId } from "../../src/probe/points";
+import { type Finding, observedBehaviour } from "../../src/probe/report";
 import { emptyFolder } from "../journal/folder";
-import { created, openProbe } from "./probed";
+import { created, openProbe, type PointId } from "./probed";
 
 /** The switches of a service, a point of the report, and a part of its observation that only these switches cause. */
 type Case = readonly [set: Partial<Behaviour>, point: PointId, observation: string];
@@ -84,7 +84,7 @@ const SWITCHES: { readonly [Name in keyof Required<Behaviour>]: readonly Case[] 
     [{ acceptedReply: "bare", putReply: 202 }, "update", "202; no operation"],
     [{ acceptedReply: "bare", deleteObject: 202 }, "deletion", "202, without an operation"],
   ],
-  busyInstance: [[{ busyInstance: "refused", putReply: 202 }, "busyInstance", "rejected 409"]],
+  busyInstance: [[{ busyInstance: "refused", putReply: 202 }, "busyInstance", "rejected (409)"]],
   uniqueNames: [[{ uniqueNames: true }, "duplicateNames", "Are rejected (409: name_taken)"]],
   conflictDetail: [[{ uniqueNames: true, conflictDetail: "no way" }, "duplicateNames", "409: no way"]],
   ids: [
@@ -150,7 +150,7 @@ const SWITCHES: { readonly [Name in keyof Required<Behaviour>]: readonly Case[] 
   absentValues: [[{ absentValues: "null" }, "emptyFields", "Shown as null"]],
   numbersAsText: [[{ numbersAsText: true }, "problems", "numbers are strings"]],
   fractionalDates: [[{ fractionalDates: true }, "dates", "fractions of seconds only in lists"]],
-  instanceLimit: [[{ instanceLimit: "refused" }, "instancePages", "limit=200 is rejected"]],
+  instanceLimit: [[{ instanceLimit: "refused" }, "instancePages", "Rejects limit=200 (422)"]],
   pageSize: [[{ pageSize: 1 }, "instancePages", "pages of 1"]],
   itemsWithout: [[{ itemsWithout: ["network", "labels"] }, "listItems", "Omit"]],
   emptyItems: [
