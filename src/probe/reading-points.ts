@@ -51,7 +51,9 @@ export const accessPoints = {
     const isSilent = error.code === "timeout" && error.status === undefined;
     const fix = isSilent
       ? "Check that the service is running and that no firewall blocks it"
-      : (hintFor(error, [], undefined, { verb: "list" }) ?? "Correct the endpoint");
+      : error.code === "timeout"
+        ? "Run the command again when the service has recovered"
+        : (hintFor(error) ?? "Correct the endpoint");
     return fails(observation, fix);
   }),
   token: point("Token", ({ tokenOrigin, error }) => {
@@ -327,7 +329,7 @@ function judgePages(
   const isShort = isAccepted && !isLast && items.length < 200;
   const behaviour = { ...limit, ...(isShort && { pageSize: items.length }) };
   const accepted = isAccepted ? "accepts limit=200" : `rejects limit=200 (${reply.status})`;
-  const size = isLast ? `all ${items.length} on one page` : `pages of ${items.length}`;
+  const size = isLast ? `${items.length} on one page` : `pages of ${items.length}`;
   if (typeof cursors === "object")
     return fails(parts(accepted, cursors.fault), "Refreshes and lookups fail, because lists are incomplete", {
       behaviour,

@@ -28,7 +28,7 @@ export interface Finding extends Result {
 }
 
 /** A point on which services differ. */
-interface Point<Facts> {
+export interface Point<Facts> {
   readonly title: string;
   /** Judges what the probe has collected. Returns undefined if the probe didn't get that far. */
   readonly judge: (facts: Facts) => Result | undefined;
