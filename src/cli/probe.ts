@@ -38,6 +38,11 @@ export async function probe(options: ProbeOptions): Promise<number> {
     sessions.push(opener.open());
     return opener.open();
   };
+  const report = (error: unknown): void => {
+    if (!isCloudInfraError(error)) throw error;
+    const { provider } = options;
+    console.error(formatError(error, { action: "probing the service", provider, secrets: tokens() }));
+  };
   try {
     const { out, force } = options;
     const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
@@ -45,9 +50,19 @@ export async function probe(options: ProbeOptions): Promise<number> {
     if (options.clean) return await clean(open(setting));
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
+    let isClean = true;
     const isCreating = options.create && isUsable(examined.findings);
     const found = isCreating
-      ? await createAndDelete(open(withFound(setting, examined.findings)), exchanges, examined, options)
+      ? await createAndDelete(
+          open(withFound(setting, examined.findings)),
+          exchanges,
+          examined,
+          options,
+          (error) => {
+            report(error);
+            isClean = false;
+          },
+        )
       : examined.findings;
     const findings = withoutTokens(found, tokens());
     const base = session.client.endpoint;
@@ -58,11 +73,9 @@ export async function probe(options: ProbeOptions): Promise<number> {
     );
     if (output !== undefined)
       await writeText(output, profileText(observedBehaviour(findings)), { force, option: "--out" });
-    return isUsable(findings) ? 0 : 1;
+    return isUsable(findings) && isClean ? 0 : 1;
   } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    const { provider } = options;
-    console.error(formatError(error, { action: "probing the service", provider, secrets: tokens() }));
+    report(error);
     return 1;
   } finally {
     await Promise.all(sessions.map((session) => session.close()));
@@ -101,6 +114,7 @@ function recordOf({ client, settings }: Session): RecordFile {
 /**
  * Creates one instance, observes the service, and deletes the instance, even after Ctrl-C.
  *
+ * @param onUnclean called if something may remain at the service
  * @throws CloudInfraError `aborted` if the user doesn't confirm; `conflict` if an earlier probe hasn't been cleaned up
  */
 async function createAndDelete(
@@ -108,6 +122,7 @@ async function createAndDelete(
   exchanges: Exchanges,
   examined: Examined,
   options: ProbeOptions,
+  onUnclean: (error: unknown) => void,
 ): Promise<Finding[]> {
   const file = recordOf(session);
   if ((await file.read()) !== undefined) throw notCleanedUp();
@@ -125,7 +140,7 @@ async function createAndDelete(
     });
   } finally {
     console.error("Deleting what the probe has created …");
-    await life.uninterrupted().clean().then(reportCleaned).finally(release);
+    await life.uninterrupted().clean().then(reportCleaned, onUnclean).finally(release);
   }
 }
 

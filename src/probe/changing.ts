@@ -100,9 +100,9 @@ class Exercise {
     let { key, result, exchange } = await this.firstCreation();
     for (let attempts = 1; result !== undefined; attempts++) {
       const from = exchanges.all.length;
-      const early = await this.lag("", isVisible, () => this.shownByName());
+      const { early, accepted } = await this.watch(result);
       if (attempts === 1) await this.replay(key, exchange);
-      const finished = await life.finish(result);
+      const finished = await life.finish({ ...result, accepted });
       const { id, ended } = finished;
       if (id !== undefined) {
         facts.creation = exchange;
@@ -120,6 +120,22 @@ class Exercise {
     if (result !== undefined) await this.readFailed();
     await this.reject(exchange, "instance");
     return undefined;
+  }
+
+  /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+  private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
+    if (accepted.kind !== "operation")
+      return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
+    let { operation } = accepted;
+    const early = await this.lag("", isVisible, async () => {
+      const { client } = this.life.session;
+      if (!isTerminal(operation)) {
+        const poll = client.operations.poll(operation, this.life.context());
+        operation = (await this.exchanges.attempt("GET", poll)).result ?? operation;
+      }
+      return this.shownByName();
+    });
+    return { early, accepted: { ...accepted, operation } };
   }
 
   /**

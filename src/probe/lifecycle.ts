@@ -339,12 +339,9 @@ export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
 const ARTICLES = { project: "a project", instance: "an instance" } as const;
 
 function cleaningFailed(remains: readonly string[], cause: CloudInfraError): CloudInfraError {
-  const { code, status, problem, method, path: requested, traceId, attempts } = cause;
-  const message = `cleaning up failed: ${cause.summary}. These objects may remain: ${remains.join(", ")}`;
-  return new CloudInfraError(code, message, {
-    ...{ status, problem, method, path: requested, traceId, attempts, cause },
-    hint: "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`",
-  });
+  const message = `cleaning up failed, so these objects may remain: ${remains.join(", ")}`;
+  const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
+  return new CloudInfraError(cause.code, message, { hint, cause });
 }
 
 /** Whether a creation was rejected. The client doesn't expect other requests with the same key, and takes a conflict for a lost reply. */
