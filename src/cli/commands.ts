@@ -282,7 +282,7 @@ function problemWith(options: ProbeOptions): string | undefined {
   }
   if ((project !== undefined) === (newProject === true))
     return "--create requires either --project or --new-project";
-  if (newProject !== (region !== undefined))
+  if ((newProject === true) !== (region !== undefined))
     return newProject ? "--new-project requires --region" : "--region requires --new-project";
   return yes || process.stdin.isTTY
     ? undefined

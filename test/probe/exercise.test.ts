@@ -81,22 +81,49 @@ describe("cleaning up after an interrupted probe", () => {
     expect([...emulator.instances.values()].map(({ fields: { name } }) => name)).toEqual(["web", "api"]);
   });
 
-  test("keeps the record if the service fails, so that it can be repeated", async () => {
-    const { emulator, file, session, project } = await openProbe();
+  /** A probe whose first creation was accepted, but whose reply was lost. */
+  async function interrupted() {
+    const probe = await openProbe();
+    const { emulator, file, session, project } = probe;
     const body = JSON.stringify({ ...FIELDS, project, name: "probe-1234" });
-    const record: ProbeRecord = {
-      endpoint: emulator.endpoint,
-      name: "probe-1234",
-      project,
-      creations: [{ kind: "instance", key: randomUUID(), body }],
-    };
+    const creations = [{ kind: "instance" as const, key: randomUUID(), body }];
+    const record: ProbeRecord = { endpoint: emulator.endpoint, name: "probe-1234", project, creations };
     await file.write(record);
-    const outage = emulator.fail({ kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
-    await expect(new Lifecycle(session, file, record).clean()).rejects.toThrow();
+    return { ...probe, record, clean: () => new Lifecycle(session, file, record).clean() };
+  }
+
+  test.each([401, 403, 404, 503])(
+    "keeps the record if the service returns %i, so that it can be repeated",
+    async (status) => {
+      const { emulator, file, record, clean } = await interrupted();
+      const outage = emulator.fail({ kind: "status", status, times: Number.POSITIVE_INFINITY });
+      await expect(clean()).rejects.toMatchObject({
+        summary: expect.stringContaining("these objects may remain: an instance named probe-1234…"),
+        hint: "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`",
+      });
+      expect(await file.read()).toEqual(record);
+      outage.off();
+      expect(await clean()).toEqual([]);
+      expect(await file.read()).toBeUndefined();
+      expect(emulator.instances.size).toBe(2);
+    },
+  );
+
+  test("deletes the other objects if the deletion of one fails, and names that one", async () => {
+    const { emulator, session, file, project, record } = await interrupted();
+    const ids = ["probe-1234", "probe-1234-other"].map((name) => emulator.addInstance({ project, name }).id);
+    emulator.fail({ kind: "status", status: 403, method: "DELETE", path: `/v1/instances/${ids[0]}` });
+    const creations = ids.map((id) => ({ kind: "instance" as const, key: randomUUID(), body: "{}", id }));
+    const cleaning = new Lifecycle(session, file, { ...record, creations }).clean();
+    await expect(cleaning).rejects.toMatchObject({
+      summary: `cleaning up failed, so these objects may remain: instance ${ids[0]}`,
+    });
+    expect(ids.map((id) => emulator.instances.has(id))).toEqual([true, false]);
+  });
+
+  test("never replaces the record of another probe", async () => {
+    const { file, record } = await interrupted();
+    await expect(file.write({ ...record, name: "probe-5678" })).rejects.toMatchObject({ code: "conflict" });
     expect(await file.read()).toEqual(record);
-    outage.off();
-    expect(await new Lifecycle(session, file, record).clean()).toEqual([]);
-    expect(await file.read()).toBeUndefined();
-    expect(emulator.instances.size).toBe(2);
   });
 });
