@@ -38,10 +38,9 @@ export async function probe(options: ProbeOptions): Promise<number> {
     sessions.push(opener.open());
     return opener.open();
   };
-  const report = (error: unknown): void => {
+  const report = (error: unknown, action: string): void => {
     if (!isCloudInfraError(error)) throw error;
-    const { provider } = options;
-    console.error(formatError(error, { action: "probing the service", provider, secrets: tokens() }));
+    console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
   };
   try {
     const { out, force } = options;
@@ -59,7 +58,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
           examined,
           options,
           (error) => {
-            report(error);
+            report(error, "cleaning up");
             isClean = false;
           },
         )
@@ -75,7 +74,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
       await writeText(output, profileText(observedBehaviour(findings)), { force, option: "--out" });
     return isUsable(findings) && isClean ? 0 : 1;
   } catch (error) {
-    report(error);
+    report(error, options.clean ? "cleaning up" : "probing the service");
     return 1;
   } finally {
     await Promise.all(sessions.map((session) => session.close()));

@@ -3,7 +3,7 @@ import { v4 as uuidV4 } from "uuid";
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/kinds";
-import { isTerminal } from "../polling/wait";
+import { isTerminal, type Operation } from "../polling/wait";
 import {
   type Change,
   changingPoints,
@@ -128,11 +128,7 @@ class Exercise {
       return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
     let { operation } = accepted;
     const early = await this.lag("", isVisible, async () => {
-      const { client } = this.life.session;
-      if (!isTerminal(operation)) {
-        const poll = client.operations.poll(operation, this.life.context());
-        operation = (await this.exchanges.attempt("GET", poll)).result ?? operation;
-      }
+      if (!isTerminal(operation)) operation = (await this.poll(operation)).result ?? operation;
       return this.shownByName();
     });
     return { early, accepted: { ...accepted, operation } };
@@ -183,11 +179,14 @@ class Exercise {
 
   /** Returns the status of the reply if an ended operation is purged. */
   private async purgedStatus({ operation }: Ended): Promise<number | undefined> {
-    const { client } = this.life.session;
-    const poll = client.operations.poll(operation, this.life.context());
-    const { error } = await this.exchanges.attempt("GET", poll);
+    const { error } = await this.poll(operation);
     if (error !== undefined && error.code !== "not_found") throw error;
     return error?.status;
+  }
+
+  private poll(operation: Operation) {
+    const { operations } = this.life.session.client;
+    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
   }
 
   private async createDuplicate(): Promise<void> {

@@ -246,7 +246,7 @@ export class Lifecycle {
     for (const project of projects)
       for (const { id } of (await list("instance", project)) ?? []) found.instance.add(id);
     for (const kind of ["instance", "project"] as const) {
-      const hasRest = remains.length > 0; // a project with instances can't be deleted
+      const hasRest = kind === "project" && remains.length > 0; // a project with instances can't be deleted
       for (const id of found[kind]) {
         const remove = async (): Promise<boolean> =>
           !hasRest && (await this.remove(kind, id, kind === "instance" ? projects[0] : undefined));
@@ -339,7 +339,7 @@ export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
 const ARTICLES = { project: "a project", instance: "an instance" } as const;
 
 function cleaningFailed(remains: readonly string[], cause: CloudInfraError): CloudInfraError {
-  const message = `cleaning up failed, so these objects may remain: ${remains.join(", ")}`;
+  const message = `these objects may remain: ${remains.join(", ")}`;
   const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
   return new CloudInfraError(cause.code, message, { hint, cause });
 }

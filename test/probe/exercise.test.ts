@@ -109,14 +109,16 @@ describe("cleaning up after an interrupted probe", () => {
     },
   );
 
-  test("deletes the other objects if the deletion of one fails, and names that one", async () => {
+  test("deletes what it can if a creation stays unknown and a deletion fails, and names the rest", async () => {
     const { emulator, session, file, project, record } = await interrupted();
     const ids = ["probe-1234", "probe-1234-other"].map((name) => emulator.addInstance({ project, name }).id);
+    emulator.fail({ kind: "status", status: 403, method: "POST" });
     emulator.fail({ kind: "status", status: 403, method: "DELETE", path: `/v1/instances/${ids[0]}` });
-    const creations = ids.map((id) => ({ kind: "instance" as const, key: randomUUID(), body: "{}", id }));
+    const known = ids.map((id) => ({ kind: "instance" as const, key: randomUUID(), body: "{}", id }));
+    const creations = [...record.creations, ...known];
     const cleaning = new Lifecycle(session, file, { ...record, creations }).clean();
     await expect(cleaning).rejects.toMatchObject({
-      summary: `cleaning up failed, so these objects may remain: instance ${ids[0]}`,
+      summary: `these objects may remain: an instance named probe-1234…, instance ${ids[0]}`,
     });
     expect(ids.map((id) => emulator.instances.has(id))).toEqual([true, false]);
   });
