@@ -5,8 +5,7 @@ import { oneLine } from "../diagnostics/format";
 import type { Behaviour, Normalization } from "../emulator";
 import { isMap, type WireFields } from "../model/kinds";
 import { formatDuration } from "../polling/clock";
-import type { Exchange } from "./reading";
-import { REFRESH_FIRST } from "./reading-points";
+import { type Exchange, REFRESH_FIRST } from "./reading-points";
 import { fails, limited, type Points, parts, point, works } from "./report";
 
 // The points that only changes show.

@@ -14,7 +14,8 @@ import {
   type Update,
 } from "./changing-points";
 import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
-import type { Exchange, Exchanges } from "./reading";
+import type { Exchanges } from "./reading";
+import type { Exchange } from "./reading-points";
 import { addFindings, type Finding, judge } from "./report";
 
 const MAX_CREATIONS = 3;

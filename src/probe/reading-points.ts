@@ -1,13 +1,67 @@
 import { REVISION_FIELDS, revisionOf } from "../api/objects";
+import type { WireReply, WireRequest } from "../api/transport";
+import type { CloudInfraError } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
 import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/kinds";
 import { isDeleted } from "../provider/lookup/object-getter";
-import { type Access, cursorOf, type List, type Samples } from "./reading";
 import { fails, limited, type Points, parts, point, type Result, unknown, works } from "./report";
 
 // The points that GET requests show.
+
+/** One request of the client, and its reply. */
+export interface Exchange {
+  readonly request: WireRequest;
+  readonly reply: WireReply;
+  /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
+  readonly json: WireFields;
+  /** Time from the start of the request to the end of the reply, in milliseconds. */
+  readonly tookMs: number;
+  /** Time of the reply by this machine's clock, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** What the probe learns from its first request. */
+export interface Access {
+  readonly base: string;
+  readonly tokenOrigin: string;
+  readonly error?: CloudInfraError | undefined;
+  /** The address of the API on the same host, if it isn't at the endpoint. */
+  readonly elsewhere?: string | undefined;
+}
+
+/** The first page of a list. */
+export interface List {
+  /** The reply to a request with `limit=200`. */
+  readonly limited: Exchange;
+  /** The same, or the reply to a request without `limit` if the service rejects that one. */
+  readonly page: Exchange;
+  readonly items: readonly WireFields[];
+  /** Why the provider can't use the list. */
+  readonly error: CloudInfraError | undefined;
+  readonly cursors: "work" | "not observed" | { readonly fault: string };
+}
+
+/** The replies of a service that the probe can read from. */
+export interface Samples {
+  readonly base: string;
+  readonly exchanges: readonly Exchange[];
+  readonly projects: List;
+  readonly instances: List;
+  /** The reply to a list of the instances of a project that doesn't exist. */
+  readonly emptyPage: Exchange;
+  readonly filters: { readonly checked: readonly string[]; readonly faults: readonly string[] };
+  /** The list item of an instance, or of a project if no instance exists. */
+  readonly item: WireFields | undefined;
+  /** The reply to a GET of that object. */
+  readonly single: Exchange | undefined;
+  /** The instance, from its own URL if the service returns it there. */
+  readonly instance: WireFields | undefined;
+  readonly wrongToken: Exchange;
+  readonly unknownOperation: Exchange;
+  readonly unknownInstance: Exchange;
+}
 
 export const REFRESH_FIRST =
   "run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi";
@@ -339,4 +393,10 @@ function judgePages(
   return isAccepted && !isShort
     ? works(observation, behaviour)
     : limited(observation, "Refreshing many objects takes more requests", { behaviour });
+}
+
+export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
+  return (typeof cursor === "string" && cursor !== "") || typeof cursor === "number"
+    ? String(cursor)
+    : undefined;
 }

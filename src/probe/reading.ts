@@ -1,27 +1,22 @@
 import type { ApiObject, CallOptions, Page } from "../api/client";
 import { pathOf } from "../api/endpoint";
 import type { Observer } from "../api/request";
-import type { WireReply, WireRequest } from "../api/transport";
+import type { WireRequest } from "../api/transport";
 import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/kinds";
 import { deadlineIn } from "../polling/clock";
 import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
-import { accessPoints, readingPoints } from "./reading-points";
+import {
+  accessPoints,
+  cursorOf,
+  type Exchange,
+  type List,
+  readingPoints,
+  type Samples,
+} from "./reading-points";
 import { type Finding, judge } from "./report";
-
-/** One request of the client, and its reply. */
-export interface Exchange {
-  readonly request: WireRequest;
-  readonly reply: WireReply;
-  /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
-  readonly json: WireFields;
-  /** Time from the start of the request to the end of the reply, in milliseconds. */
-  readonly tookMs: number;
-  /** Time of the reply by this machine's clock, in milliseconds since 1970. */
-  readonly at: number;
-}
 
 /** Collects the exchanges of a client. */
 export class Exchanges {
@@ -55,47 +50,6 @@ export class Exchanges {
     if (exchange === undefined) throw new Error(`no ${method} was sent`);
     return { ...outcome, exchange };
   }
-}
-
-/** What the probe learns from its first request. */
-export interface Access {
-  readonly base: string;
-  readonly tokenOrigin: string;
-  readonly error?: CloudInfraError | undefined;
-  /** The address of the API on the same host, if it isn't at the endpoint. */
-  readonly elsewhere?: string | undefined;
-}
-
-/** The first page of a list. */
-export interface List {
-  /** The reply to a request with `limit=200`. */
-  readonly limited: Exchange;
-  /** The same, or the reply to a request without `limit` if the service rejects that one. */
-  readonly page: Exchange;
-  readonly items: readonly WireFields[];
-  /** Why the provider can't use the list. */
-  readonly error: CloudInfraError | undefined;
-  readonly cursors: "work" | "not observed" | { readonly fault: string };
-}
-
-/** The replies of a service that the probe can read from. */
-export interface Samples {
-  readonly base: string;
-  readonly exchanges: readonly Exchange[];
-  readonly projects: List;
-  readonly instances: List;
-  /** The reply to a list of the instances of a project that doesn't exist. */
-  readonly emptyPage: Exchange;
-  readonly filters: { readonly checked: readonly string[]; readonly faults: readonly string[] };
-  /** The list item of an instance, or of a project if no instance exists. */
-  readonly item: WireFields | undefined;
-  /** The reply to a GET of that object. */
-  readonly single: Exchange | undefined;
-  /** The instance, from its own URL if the service returns it there. */
-  readonly instance: WireFields | undefined;
-  readonly wrongToken: Exchange;
-  readonly unknownOperation: Exchange;
-  readonly unknownInstance: Exchange;
 }
 
 const WRONG_TOKEN = "pulumi-cloudinfra-probe-wrong-token";
@@ -249,12 +203,6 @@ async function find(pages: AsyncIterable<Page>, matches: (page: Page) => boolean
   return undefined;
 }
 
-export function itemsOf({ json: { items } }: Exchange): WireFields[] {
+function itemsOf({ json: { items } }: Exchange): WireFields[] {
   return Array.isArray(items) ? items.filter(isMap) : [];
-}
-
-export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
-  return (typeof cursor === "string" && cursor !== "") || typeof cursor === "number"
-    ? String(cursor)
-    : undefined;
 }
