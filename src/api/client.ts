@@ -8,7 +8,7 @@ import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObject } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
-import { type CallOptions, createSend, type Observer } from "./request";
+import { type ApiReply, type ApiRequest, type CallOptions, createSend, type Observer } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
@@ -44,6 +44,14 @@ export interface Client {
   readonly endpoint: string;
   /** The most recent tokens. Messages must not contain these tokens, but replies may. */
   readonly tokens: readonly string[];
+  /** Where the token comes from, for messages. */
+  readonly tokenOrigin: string;
+  /**
+   * Sends a GET, for `probe`.
+   *
+   * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
+   */
+  get(request: Pick<ApiRequest, "path" | "query" | "token">, options: CallOptions): Promise<ApiReply>;
   readonly projects: Collections["projects"];
   readonly instances: Collections["instances"];
   readonly operations: Pick<Operations, "get" | "poll">;
@@ -73,6 +81,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     endpoint: endpoint.base,
     tokens: auth.used,
+    tokenOrigin: auth.origin,
+    get: (request, call) => send({ ...request, method: "GET" }, call),
     ...createCollections(send, operations, revisionField),
     operations,
     resultId: (operation) => resultIdOf(operation, endpoint),

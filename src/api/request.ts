@@ -36,6 +36,8 @@ export interface ApiRequest extends RetryableRequest {
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
+  /** A token to send instead of the client's. It is never renewed. An empty string sends no token. @default the client's token */
+  readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
   /**
@@ -70,8 +72,8 @@ export interface RequestParts {
   readonly observe?: Observer | undefined;
 }
 
-/** Called with each attempt to send a request, and its result. */
-export type Observer = (request: WireRequest, attempt: Attempt) => void;
+/** Called with each attempt to send a request, its result, and its duration in milliseconds. */
+export type Observer = (request: WireRequest, attempt: Attempt, tookMs: number) => void;
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
@@ -98,7 +100,8 @@ export function createSend(parts: RequestParts): Send {
         const storedAs = storedFailureOf(attempt, identity);
         if (outcome === "unknown") history.unknown.push(storedAs);
 
-        if (attempt.kind === "reply" && attempt.reply.status === 401 && !renewed) {
+        const isRejected = attempt.kind === "reply" && attempt.reply.status === 401;
+        if (isRejected && !renewed && request.token === undefined) {
           renewed = true;
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
@@ -136,7 +139,7 @@ export function createSend(parts: RequestParts): Send {
     if (isFirst) progress?.pausing(undefined);
     try {
       // The token is fetched after the wait, because it may expire during the wait.
-      const token = await auth.token(signal);
+      const token = request.token ?? (await auth.token(signal));
       return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {
       leave();
@@ -155,6 +158,7 @@ export function createSend(parts: RequestParts): Send {
     const limit = limitOf(retry.attemptMs, clock, signal);
     history.attempts++;
     const delivery = { neverSent: true };
+    const started = clock.now();
     try {
       const options = { clean: auth.redact, signal: limit.signal, delivery };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
@@ -162,7 +166,7 @@ export function createSend(parts: RequestParts): Send {
         const { status, header } = attempt.reply;
         limits.recordReply(status, retryAfterMs(header));
       }
-      parts.observe?.(wire, attempt);
+      parts.observe?.(wire, attempt, clock.now() - started);
       return attempt;
     } catch (error) {
       if (!limit.signal.aborted) throw error;
@@ -210,15 +214,11 @@ export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL
   return url;
 }
 
-/** Returns the headers of a request. @param token undefined for a request without a token */
-export function headersOf(
-  { body, idempotencyKey, ifMatch }: ApiRequest,
-  token: string | undefined,
-): Record<string, string> {
+function headersOf({ body, idempotencyKey, ifMatch }: ApiRequest, token: string): Record<string, string> {
   return {
     accept: "application/json, application/problem+json",
     "accept-encoding": "identity",
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
     "user-agent": "pulumi-cloudinfra",
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),

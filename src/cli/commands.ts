@@ -275,13 +275,20 @@ ${learnMore("docs/probe.md")}`,
 }
 
 /** Returns the problem with the combination of options, if there is one. */
-function problemWith({ create, clean, project, newProject, region, yes }: ProbeOptions): string | undefined {
+function problemWith(options: ProbeOptions): string | undefined {
+  const { create, clean, project, newProject, region, yes, out, json } = options;
   if (create && clean) return "--create and --clean can't be used together";
-  if (!create)
-    return project !== undefined || newProject ? "--project and --new-project require --create" : undefined;
+  if (clean && (json || out !== undefined))
+    return "--clean can't be used with --json or --out, because it prints no report";
+  if (!create) {
+    const ofCreate = ["project", "newProject", "region", "image", "flavor", "network", "yes"] as const;
+    const given = ofCreate.find((name) => options[name] !== undefined);
+    return given && `--${given === "newProject" ? "new-project" : given} requires --create`;
+  }
   if ((project !== undefined) === (newProject === true))
     return "--create requires either --project or --new-project";
-  if (newProject && region === undefined) return "--new-project requires --region";
+  if ((newProject === true) !== (region !== undefined))
+    return newProject ? "--new-project requires --region" : "--region requires --new-project";
   return yes || process.stdin.isTTY
     ? undefined
     : "--create requires --yes if there is no terminal for the confirmation";

@@ -1,8 +1,5 @@
-import { accessSync, existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import type { ApiObject } from "../api/client";
-import { CloudInfraError, codeOf, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { referencedId } from "../model/changes";
 import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
@@ -19,6 +16,7 @@ import {
   type Omission,
   programText,
 } from "./import-program";
+import { outputFile, writeText } from "./output-file";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
@@ -68,8 +66,11 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
       omitted: parts.flatMap(({ omitted }) => omitted),
     };
     if (all.declared.length > 0) {
-      await writeText(files.document, importDocument(all.declared, provider), options);
-      await writeText(files.program, programText(all, provider), options);
+      await writeText(files.document, importDocument(all.declared, provider), {
+        ...options,
+        option: OPTIONS,
+      });
+      await writeText(files.program, programText(all, provider), { ...options, option: OPTIONS });
     }
     report(all, files, options);
   } finally {
@@ -128,45 +129,11 @@ Next steps:
 
 type Files = Readonly<Record<"document" | "program", string>>;
 
-/**
- * Resolves the paths of the files to write.
- *
- * @throws CloudInfraError `input_invalid` if a file exists and `--force` isn't set, or if a file's folder doesn't exist
- */
-function filesToWrite({ cwd, document, program, force }: ImportOptions): Files {
-  const files = { document: path.resolve(cwd, document), program: path.resolve(cwd, program) };
-  for (const file of Object.values(files)) {
-    if (!force && existsSync(file)) throw fileExists(file);
-    try {
-      accessSync(path.dirname(file));
-    } catch (cause) {
-      throw notWritable(file, cause);
-    }
-  }
-  return files;
-}
+const OPTIONS = "--program or --document";
 
-/** @throws CloudInfraError `input_invalid` */
-async function writeText(file: string, text: string, { force }: ImportOptions): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: force ? "w" : "wx" });
-  } catch (cause) {
-    if (codeOf(cause) === "EEXIST") throw fileExists(file);
-    throw notWritable(file, cause);
-  }
-}
-
-function notWritable(file: string, cause: unknown): CloudInfraError {
-  return new CloudInfraError("input_invalid", `can't write ${file}`, {
-    hint: "Choose another path with --program or --document.",
-    cause,
-  });
-}
-
-function fileExists(file: string): CloudInfraError {
-  return new CloudInfraError("input_invalid", `${file} already exists`, {
-    hint: "Choose another path with --program or --document, or overwrite the file with --force.",
-  });
+function filesToWrite({ document, program, ...options }: ImportOptions): Files {
+  const check = (file: string): string => outputFile(file, { ...options, option: OPTIONS });
+  return { document: check(document), program: check(program) };
 }
 
 /**

@@ -1,61 +1,83 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline/promises";
-import { readSettings } from "../config/read-settings";
 import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
-import { redact } from "../diagnostics/redact";
+import { mapStrings, redact } from "../diagnostics/redact";
 import { profileText } from "../emulator/profile";
 import { journalFolder, projectFileFor } from "../journal/location";
+import type { WireFields } from "../model/kinds";
 import { systemClock } from "../polling/clock";
-import { examine } from "../probe/examine";
-import { exercise } from "../probe/exercise";
-import { Exchanges, Lifecycle } from "../probe/lifecycle";
-import { addFindings, type Finding, observedBehaviour, requiredSettings, works } from "../probe/points";
-import { type ProbeRecord, RecordFile } from "../probe/record";
-import { formatReport, reportAsJson } from "../probe/report";
-import { openService, type ProbedService } from "../probe/service";
+import { exercise } from "../probe/changing";
+import { Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";
+import { type Examined, Exchanges, examine } from "../probe/reading";
+import {
+  type Finding,
+  formatReport,
+  isUsable,
+  observedBehaviour,
+  reportAsJson,
+  requiredSettings,
+} from "../probe/report";
 import { type Session, Sessions } from "../provider/session";
 import type { ProbeOptions } from "./commands";
+import { outputFile, writeText } from "./output-file";
 import { programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */
 export async function probe(options: ProbeOptions): Promise<number> {
-  try {
-    const output = options.out === undefined ? undefined : path.resolve(options.cwd, options.out);
-    if (output !== undefined && existsSync(output) && !options.force)
-      throw new CloudInfraError("input_invalid", `${options.out} already exists`, {
-        hint: "Choose another file with --out, or overwrite it with --force.",
-      });
-    const setting = await settingsOf(options);
-    if (options.clean) return await clean(setting);
-    const service = await openService(readSettings(setting, process.env), process.env, systemClock);
-    const tokens = [...service.tokens];
-    try {
-      let findings = await examine(service);
-      if (options.create && works(findings))
-        findings = addFindings(
-          findings,
-          await createAndDelete(service, findings, withFound(setting, findings), options, tokens),
-        );
-      const clean = (text: string): string => redact(text, tokens);
-      const report = options.json
-        ? JSON.stringify(reportAsJson(service.base, findings), null, 2)
-        : formatReport(service.base, findings);
-      console.log(clean(report));
-      if (output !== undefined) await writeProfile(output, clean(profileText(observedBehaviour(findings))));
-      return works(findings) ? 0 : 1;
-    } finally {
-      await service.close();
-    }
-  } catch (error) {
+  const exchanges = new Exchanges();
+  const sessions: Session[] = [];
+  const tokens = (): string[] => sessions.flatMap(({ client }) => client.tokens);
+  const { observe } = exchanges;
+  const open = (setting: Configuration, retry = {}): Session => {
+    const opener = new Sessions(process.env, systemClock, console.error, { observe, retry });
+    opener.configure(setting);
+    sessions.push(opener.open());
+    return opener.open();
+  };
+  const report = (error: unknown, action: string): void => {
     if (!isCloudInfraError(error)) throw error;
-    console.error(formatError(error, { action: "probing the service", provider: options.provider }));
+    console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
+  };
+  try {
+    const { out, force } = options;
+    const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
+    const setting = await settingsOf(options);
+    if (options.clean) return await clean(open(setting));
+    const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
+    const examined = await examine(session, exchanges);
+    let isClean = true;
+    const isCreating = options.create && isUsable(examined.findings);
+    const found = isCreating
+      ? await createAndDelete(
+          open(withFound(setting, examined.findings)),
+          exchanges,
+          examined,
+          options,
+          (error) => {
+            report(error, "cleaning up");
+            isClean = false;
+          },
+        )
+      : examined.findings;
+    const findings = withoutTokens(found, tokens());
+    const base = session.client.endpoint;
+    console.log(
+      options.json
+        ? JSON.stringify(reportAsJson(base, findings), null, 2)
+        : formatReport(base, findings, process.stdout.columns),
+    );
+    if (output !== undefined)
+      await writeText(output, profileText(observedBehaviour(findings)), { force, option: "--out" });
+    return isUsable(findings) && isClean ? 0 : 1;
+  } catch (error) {
+    report(error, options.clean ? "cleaning up" : "probing the service");
     return 1;
+  } finally {
+    await Promise.all(sessions.map((session) => session.close()));
   }
 }
 
@@ -78,88 +100,79 @@ function withFound(setting: Configuration, findings: readonly Finding[]): Config
   return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
 }
 
-/** Opens a session of the provider for a probe, and the file with the probe's record. */
-function openSession(setting: Configuration, exchanges: Exchanges): { session: Session; file: RecordFile } {
-  const sessions = new Sessions(process.env, systemClock, console.error, { observe: exchanges.observe });
-  sessions.configure(setting);
-  const session = sessions.open();
-  const folder = journalFolder({ dir: session.settings.journalDir });
-  return { session, file: new RecordFile(folder, session.client.endpoint) };
+/** The service may repeat tokens in any text, also in names of fields. */
+function withoutTokens(findings: readonly Finding[], tokens: readonly string[]): Finding[] {
+  const clean = <T>(value: T): T => mapStrings(value, (text) => redact(text, tokens)) as T;
+  return findings.map((finding) => ({ ...clean(finding), verdict: finding.verdict }));
+}
+
+function recordOf({ client, settings }: Session): RecordFile {
+  return new RecordFile(journalFolder({ dir: settings.journalDir }), client.endpoint);
 }
 
 /**
  * Creates one instance, observes the service, and deletes the instance, even after Ctrl-C.
  *
- * @param tokens receives the tokens of the requests
+ * @param onUnclean called if something may remain at the service
  * @throws CloudInfraError `aborted` if the user doesn't confirm; `conflict` if an earlier probe hasn't been cleaned up
  */
 async function createAndDelete(
-  service: ProbedService,
-  findings: readonly Finding[],
-  setting: Configuration,
+  session: Session,
+  exchanges: Exchanges,
+  examined: Examined,
   options: ProbeOptions,
-  tokens: string[],
+  onUnclean: (error: unknown) => void,
 ): Promise<Finding[]> {
-  const exchanges = new Exchanges();
-  const { session, file } = openSession(setting, exchanges);
-  const interruption = new AbortController();
-  const interrupt = (): void => {
-    console.error("Interrupted. Deleting what the probe has created …");
-    interruption.abort(new CloudInfraError("aborted", "the probe was interrupted"));
-  };
+  const file = recordOf(session);
+  if ((await file.read()) !== undefined) throw notCleanedUp();
+  const fields = instanceFields(examined, options);
+  const name = `probe-${randomUUID().slice(0, 13)}`;
+  await confirm(name, fields, options);
+  const { project, region } = options;
+  const record = { endpoint: session.client.endpoint, name, ...(project && { project }), creations: [] };
+  const { signal, release } = interruption();
+  const life = new Lifecycle(session, file, record, signal);
   try {
-    if ((await file.read()) !== undefined) throw notCleanedUp();
-    const fields = await instanceFields(service, options);
-    const name = `probe-${randomUUID().slice(0, 13)}`;
-    await confirmed(name, fields, options);
-    const record: ProbeRecord = {
-      endpoint: session.client.endpoint,
-      name,
-      ...(options.project !== undefined && { project: options.project }),
-      creations: [],
-    };
-    const life = new Lifecycle(session, file, record, interruption.signal);
-    const { project, region } = options;
-    process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-    try {
-      return await exercise(life, exchanges, { ...fields, project, region }, findings, () =>
-        examine(service),
-      );
-    } finally {
-      tokens.push(...session.client.tokens);
-      reportCleaned(await life.uninterrupted().clean());
-    }
+    return await exercise(life, exchanges, { ...fields, project, region }, examined.findings, async () => {
+      const { findings } = await examine(session, exchanges, signal);
+      return findings;
+    });
   } finally {
-    process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-    await session.close();
+    console.error("Deleting what the probe has created …");
+    await life.uninterrupted().clean().then(reportCleaned, onUnclean).finally(release);
   }
 }
 
+/** Returns a signal that the first Ctrl-C aborts. The second one ends the process. */
+function interruption(): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const interrupt = (): void => {
+    console.error(
+      "Interrupted. If you press Ctrl-C again, run `npx pulumi-cloudinfra probe --clean` to delete the rest.",
+    );
+    controller.abort(new CloudInfraError("aborted", "the probe was interrupted"));
+  };
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  const release = (): void => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+  return { signal: controller.signal, release };
+}
+
 /** Returns the arguments of the probe's instance: those of the options or, if they are omitted, of an existing instance. */
-async function instanceFields(
-  service: ProbedService,
-  options: ProbeOptions,
-): Promise<Readonly<Record<string, string>>> {
-  const { json } = await service.get("/instances");
-  const [item]: unknown[] = Array.isArray(json.items) ? json.items : [];
-  const { id } = Object(item);
-  // A list may omit fields.
-  const single = id === undefined ? undefined : await service.get(`/instances/${encodeURIComponent(id)}`);
-  const existing = { ...Object(item), ...(single?.status === 200 && single.json) };
-  const argument = (name: "image" | "flavor" | "network"): string => {
-    const value = options[name] ?? existing[name];
-    if (typeof value === "string") return value;
+function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {
+  const fields = (["image", "flavor", "network"] as const).map((name) => {
+    const value = options[name] ?? instance[name];
+    if (typeof value === "string") return [name, value];
     throw new CloudInfraError("config_missing", `the ${name} of the instance is unknown`, {
       hint: `Set it with --${name}. If the account has an instance, the probe uses the values of that instance.`,
     });
-  };
-  return { image: argument("image"), flavor: argument("flavor"), network: argument("network") };
+  });
+  return Object.fromEntries(fields);
 }
 
 /** @throws CloudInfraError `aborted` if the user doesn't confirm */
-async function confirmed(
+async function confirm(
   name: string,
-  { image, flavor, network }: Readonly<Record<string, string>>,
+  { image, flavor, network }: WireFields,
   { project, region, yes }: ProbeOptions,
 ): Promise<void> {
   const place = project === undefined ? `a new project in the region ${region}` : `project ${project}`;
@@ -175,29 +188,21 @@ them. The probe deletes everything that it has created.`,
   );
   if (yes) return;
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question("Continue? (yes/no) ");
+  const answer = await prompt.question("Continue? (yes/no) ").catch(() => "\n"); // Ctrl-C or Ctrl-D
   prompt.close();
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CloudInfraError("aborted", "you didn't confirm", { hint: "Nothing was created." });
-}
-
-function notCleanedUp(): CloudInfraError {
-  return new CloudInfraError("conflict", "an earlier probe was interrupted, and may have left objects", {
-    hint: "Run `npx pulumi-cloudinfra probe --clean` to delete them.",
+  if (/^y(es)?$/i.test(answer.trim())) return;
+  throw new CloudInfraError("aborted", "you didn't confirm, so nothing was created", {
+    hint: "Answer yes, or run the command with --yes",
   });
 }
 
 /** Deletes what an interrupted probe has created. */
-async function clean(setting: Configuration): Promise<number> {
-  const { session, file } = openSession(setting, new Exchanges());
-  try {
-    const record = await file.read();
-    if (record === undefined) console.error("Nothing to clean up: no probe of this service was interrupted.");
-    else reportCleaned(await new Lifecycle(session, file, record).clean());
-    return 0;
-  } finally {
-    await session.close();
-  }
+async function clean(session: Session): Promise<number> {
+  const file = recordOf(session);
+  const record = await file.read();
+  if (record === undefined) console.error("Nothing to clean up: no probe of this service was interrupted.");
+  else reportCleaned(await new Lifecycle(session, file, record).clean());
+  return 0;
 }
 
 function reportCleaned(remains: readonly string[]): void {
@@ -206,15 +211,4 @@ function reportCleaned(remains: readonly string[]): void {
       ? "Deleted everything that the probe had created."
       : `The service doesn't support deletion. Delete these objects with its own tools: ${remains.join(", ")}.`,
   );
-}
-
-async function writeProfile(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text);
-  } catch (cause) {
-    throw new CloudInfraError("input_invalid", `can't write ${file}`, {
-      hint: "Choose another file with --out.",
-      cause,
-    });
-  }
 }

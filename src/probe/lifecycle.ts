@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
+import path from "node:path";
 import { v4 as uuidV4 } from "uuid";
+import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
-import type { Observer } from "../api/request";
-import type { WireReply, WireRequest } from "../api/transport";
-import { isCloudInfraError } from "../diagnostics/error";
-import { instanceKind, type Kind, projectKind, type WireFields } from "../model/kinds";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { readText, systemDisk, unlessMissing, writeWholeFile } from "../journal/disk";
+import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
 import {
@@ -16,20 +18,88 @@ import {
 import { isDeleted } from "../provider/lookup/object-getter";
 import { removeObject } from "../provider/remove-object";
 import type { Session } from "../provider/session";
-import type { ProbeCreation, ProbeRecord, RecordFile } from "./record";
-import { jsonOf } from "./service";
 
-const kinds: Readonly<Record<ProbeCreation["kind"], Kind>> = {
-  project: projectKind,
-  instance: instanceKind,
-};
+const creation = v.object({
+  kind: v.picklist(["project", "instance"]),
+  /** The idempotency key. */
+  key: v.string(),
+  /** The body, as the exact string that is sent. */
+  body: v.string(),
+  /** Whether an earlier creation has the same key, so that a conflict about the key means that this one was rejected. */
+  isRepeat: v.optional(v.boolean()),
+  /** The operation, once the service has accepted the request. */
+  operation: v.optional(v.object({ id: v.string(), url: v.string() })),
+  /** Id of the object, once it is known. */
+  id: v.optional(v.string()),
+});
 
-/** One request of the client and its reply. */
-export interface Exchange {
-  readonly request: WireRequest;
-  readonly reply: WireReply;
-  /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
-  readonly json: WireFields;
+const record = v.object({
+  /** Base URL of the service. */
+  endpoint: v.string(),
+  /** The name that the instances of this probe begin with. No other object has it. */
+  name: v.string(),
+  /** Id of an existing project to create the instance in. Without it, the probe creates a project. */
+  project: v.optional(v.string()),
+  creations: v.array(creation),
+});
+
+/** A creation request of a probe. It is recorded before it is sent. */
+export type ProbeCreation = v.InferOutput<typeof creation>;
+
+/** Everything that a probe may have created. */
+export type ProbeRecord = v.InferOutput<typeof record>;
+
+/** The record of the probe of one endpoint on this machine. It exists while the service may still have an object of the probe. */
+export class RecordFile {
+  readonly path: string;
+
+  /** @param folder the journal's folder */
+  constructor(folder: string, endpoint: string) {
+    this.path = path.join(folder, `${hash("sha256", endpoint).slice(0, 12)}.probe`);
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be read or is damaged */
+  async read(): Promise<ProbeRecord | undefined> {
+    const text = await readText(systemDisk, this.path).catch((cause: unknown) => {
+      throw this.unusable("can't be read", cause);
+    });
+    const parsed = parseRecord(text ?? "");
+    if (text !== undefined && parsed === undefined) throw this.unusable("is damaged");
+    return parsed;
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if another probe has one. Create nothing then */
+  async write(content: ProbeRecord): Promise<void> {
+    const isOwn = (text: string): boolean => parseRecord(text)?.name === content.name;
+    const text = JSON.stringify(content);
+    const other = await writeWholeFile(systemDisk, this.path, text, isOwn).catch((cause: unknown) => {
+      throw this.unusable("can't be written", cause);
+    });
+    if (other !== undefined) throw notCleanedUp();
+  }
+
+  async remove(): Promise<void> {
+    await unlessMissing(systemDisk.unlink(this.path));
+  }
+
+  private unusable(why: string, cause?: unknown): CloudInfraError {
+    return new CloudInfraError("input_invalid", `the record of the probe, ${this.path}, ${why}`, {
+      hint: "Make the folder writable, or set cloudinfra:journalDir to another one",
+      cause,
+    });
+  }
+}
+
+function parseRecord(text: string): ProbeRecord | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), record), text);
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** The error if an earlier probe has left a record. */
+export function notCleanedUp(): CloudInfraError {
+  return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
+    hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",
+  });
 }
 
 /** A creation that the service has accepted. */
@@ -46,22 +116,8 @@ export interface Finished {
   readonly ended?: { readonly operation: Operation; readonly at: number };
 }
 
-/** Collects the exchanges of a client. */
-export class Exchanges {
-  readonly all: Exchange[] = [];
-
-  readonly observe: Observer = (request, attempt) => {
-    if (attempt.kind !== "reply") return;
-    this.all.push({ request, reply: attempt.reply, json: jsonOf(attempt.reply) });
-  };
-
-  /** Returns the last exchange with this method. */
-  last(method: WireRequest["method"]): Exchange {
-    const found = this.all.findLast(({ request }) => request.method === method);
-    if (found === undefined) throw new Error(`no ${method} was sent`);
-    return found;
-  }
-}
+type KindName = ProbeCreation["kind"];
+const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
 
 /** Creates the objects of a probe, and deletes them. Everything is recorded before it is requested. */
 export class Lifecycle {
@@ -77,14 +133,19 @@ export class Lifecycle {
     return this.record.name;
   }
 
+  /** Returns the id of the project of the probe's instances. */
+  get projectId(): string | undefined {
+    return this.record.project ?? this.record.creations.find(({ kind }) => kind === "project")?.id;
+  }
+
   /** Returns the same lifecycle without the signal, for cleaning up after an interruption. */
   uninterrupted(): Lifecycle {
     return new Lifecycle(this.session, this.file, this.record);
   }
 
   /** The context of a call. It ends with the probe's signal. */
-  context(kind: Kind): Context {
-    return { ...listingContext(kind, this.session), signal: this.signal };
+  context(kind: KindName = "instance"): Context {
+    return { ...listingContext(kinds[kind], this.session), signal: this.signal };
   }
 
   /**
@@ -94,14 +155,15 @@ export class Lifecycle {
    * @throws CloudInfraError if the service rejects the request
    */
   async create(
-    kind: ProbeCreation["kind"],
+    kind: KindName,
     fields: object,
     { key = uuidV4(), isRepeat = false }: { readonly key?: string; readonly isRepeat?: boolean } = {},
   ): Promise<Started> {
     const creation: ProbeCreation = { kind, key, body: JSON.stringify(fields), isRepeat };
     await this.extend([...this.record.creations, creation]);
     const accepted = await this.send(creation).catch(async (error: unknown) => {
-      if (isRejection(error, creation)) await this.forget(creation);
+      if (isRejection(error, creation))
+        await this.extend(this.record.creations.filter((one) => one !== creation));
       throw error;
     });
     if (accepted.kind === "operation") {
@@ -109,26 +171,6 @@ export class Lifecycle {
       await this.note(creation, { operation: { id, url } });
     } else if (accepted.kind === "object") await this.note(creation, { id: accepted.object.id });
     return { creation, accepted };
-  }
-
-  /** Removes a rejected creation from the record. */
-  private forget(creation: ProbeCreation): Promise<void> {
-    return this.extend(this.record.creations.filter((one) => one !== creation));
-  }
-
-  /** Adds to the record of a creation. */
-  private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
-    const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
-    return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
-  }
-
-  private async extend(creations: ProbeCreation[]): Promise<void> {
-    this.record = { ...this.record, creations };
-    await this.file.write(this.record);
-  }
-
-  private send({ kind, body, key }: ProbeCreation): Promise<Accepted> {
-    return kinds[kind].requests(this.session.client).create(body, key, this.context(kinds[kind]));
   }
 
   /** Waits for the object of a creation. */
@@ -143,24 +185,10 @@ export class Lifecycle {
     return { id, ...(ended && { ended: { operation: ended, at: this.session.clock.now() } }) };
   }
 
-  /** Waits until the list shows an object of the probe that isn't in the record. */
-  private newest(kind: ProbeCreation["kind"]): Promise<ApiObject | undefined> {
-    const isNew = (object: ApiObject): boolean =>
-      !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
-    const context = this.context(kinds[kind]);
-    const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
-    return readUntil(
-      context,
-      read,
-      (found) => found !== undefined,
-      () => "catching up",
-    );
-  }
-
   /** Waits for the end of an operation. @returns undefined if it is purged before a poll sees its end */
   async end(operation: Operation): Promise<Operation | undefined> {
     try {
-      return await waitForOperationEnd(this.context(instanceKind), operation);
+      return await waitForOperationEnd(this.context(), operation);
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "operation_unknown") return undefined;
       throw error;
@@ -172,9 +200,104 @@ export class Lifecycle {
     return this.named("instance");
   }
 
+  /** Reads an instance of the probe. */
+  reread(id: string): Promise<ApiObject | undefined> {
+    return findFresh(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
+  }
+
   /** Removes a deleted instance from the record, because a new one may get its id. */
   forgetInstance(id: string): Promise<void> {
     return this.extend(this.record.creations.filter((one) => one.kind !== "instance" || one.id !== id));
+  }
+
+  /**
+   * Deletes everything that the probe has created, and the record. A creation without a known object is sent again with its key, which leads
+   * to its object.
+   *
+   * @returns what remains because the service doesn't support deletion
+   * @throws CloudInfraError that names what may remain. The record stays, so that `probe --clean` can finish the work
+   */
+  async clean(): Promise<string[]> {
+    // If everything was rejected, the token may not even be allowed to list the instances.
+    if (this.record.creations.length === 0) return this.file.remove().then(() => []);
+    const remains: string[] = [];
+    let failure: CloudInfraError | undefined;
+    /** Continues after an error, unless the service can't be reached. */
+    const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+      try {
+        if (failure === undefined || (failure.status ?? 500) < 500) return await work();
+      } catch (error) {
+        if (!isCloudInfraError(error)) throw error;
+        failure ??= error;
+      }
+      remains.push(what);
+      return undefined;
+    };
+    const found = { project: new Set<string>(), instance: new Set<string>() };
+    for (const creation of this.record.creations) {
+      const what = creation.id === undefined ? `${ARTICLES[creation.kind]} named ${this.name}…` : "";
+      const id = creation.id ?? (await attempt(what, () => this.findObject(creation)));
+      if (id !== undefined) found[creation.kind].add(id);
+    }
+    const list = (kind: KindName, project?: string): Promise<readonly ApiObject[] | undefined> =>
+      attempt(`other ${kind}s named ${this.name}…`, () => this.named(kind, project));
+    for (const { id } of (await list("project")) ?? []) found.project.add(id);
+    const projects = this.record.project === undefined ? [...found.project] : [this.record.project];
+    for (const project of projects)
+      for (const { id } of (await list("instance", project)) ?? []) found.instance.add(id);
+    for (const kind of ["instance", "project"] as const) {
+      const hasRest = kind === "project" && remains.length > 0; // a project with instances can't be deleted
+      for (const id of found[kind]) {
+        const remove = async (): Promise<boolean> =>
+          !hasRest && (await this.remove(kind, id, kind === "instance" ? projects[0] : undefined));
+        if ((await attempt(`${kind} ${id}`, remove)) === false) remains.push(`${kind} ${id}`);
+      }
+    }
+    if (failure !== undefined) throw cleaningFailed([...new Set(remains)], failure);
+    await this.file.remove();
+    return remains;
+  }
+
+  /** Adds to the record of a creation. */
+  private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
+    const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
+    return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
+  }
+
+  private async extend(creations: ProbeCreation[]): Promise<void> {
+    this.record = { ...this.record, creations };
+    await this.file.write(this.record);
+  }
+
+  private send({ kind, body, key }: ProbeCreation): Promise<Accepted> {
+    return kinds[kind].requests(this.session.client).create(body, key, this.context(kind));
+  }
+
+  /** Waits until the list shows an object of the probe that isn't in the record. */
+  private newest(kind: KindName): Promise<ApiObject | undefined> {
+    const isNew = (object: ApiObject): boolean =>
+      !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
+    const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
+    return readUntil(
+      this.context(kind),
+      read,
+      (found) => found !== undefined,
+      () => "catching up",
+    );
+  }
+
+  private async findObject(creation: ProbeCreation): Promise<string | undefined> {
+    const { operation } = creation;
+    const found = operation && (await fetchOperation(this.context(creation.kind), operation));
+    if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
+    try {
+      return await this.idOf(await this.send(creation));
+    } catch (error) {
+      // A service that rejects this token may have accepted the request with an earlier one.
+      const { status = 401 } = isCloudInfraError(error) ? error : {};
+      if (isRejection(error, creation) && ![...PERMISSION_STATUSES, 429].includes(status)) return undefined;
+      throw error;
+    }
   }
 
   private async idOf(accepted: Accepted): Promise<string | undefined> {
@@ -184,82 +307,41 @@ export class Lifecycle {
     return ended && this.session.client.resultId(ended);
   }
 
-  /** Returns the id of the project of the probe's instances. */
-  get projectId(): string | undefined {
-    return this.record.project ?? this.record.creations.find(({ kind }) => kind === "project")?.id;
-  }
-
-  /**
-   * Deletes everything that the probe has created, and the record. A creation without a known object is sent again with its key, which leads
-   * to its object.
-   *
-   * @returns what remains because the service doesn't support deletion
-   * @throws CloudInfraError if an object may remain. The record stays, so that `probe --clean` can finish the work
-   */
-  async clean(): Promise<string[]> {
-    const found = { project: new Set<string>(), instance: new Set<string>() };
-    // If everything was rejected, the token may not even be allowed to list the instances.
-    if (this.record.creations.length === 0) return this.file.remove().then(() => []);
-    for (const creation of this.record.creations) {
-      const id = creation.id ?? (await this.findObject(creation));
-      if (id !== undefined) found[creation.kind].add(id);
-    }
-    for (const { id } of await this.named("project")) found.project.add(id);
-    const projects = this.record.project === undefined ? [...found.project] : [this.record.project];
-    for (const project of projects)
-      for (const { id } of await this.named("instance", project)) found.instance.add(id);
-    const remains: string[] = [];
-    for (const id of found.instance)
-      if (!(await this.remove(instanceKind, id, projects[0]))) remains.push(`instance ${id}`);
-    const isEmpty = remains.length === 0; // a project with instances can't be deleted
-    for (const id of found.project)
-      if (!isEmpty || !(await this.remove(projectKind, id, undefined))) remains.push(`project ${id}`);
-    await this.file.remove();
-    return remains;
-  }
-
-  private async findObject(creation: ProbeCreation): Promise<string | undefined> {
-    const context = this.context(kinds[creation.kind]);
-    const { operation } = creation;
-    const found = operation && (await fetchOperation(context, operation));
-    if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
-    try {
-      return await this.idOf(await this.send(creation));
-    } catch (error) {
-      if (isRejection(error, creation)) return undefined;
-      throw error;
-    }
-  }
-
   /**
    * Lists the objects with the probe's name, which no other object has. A service may create several of them if it ignores idempotency keys,
    * and an operation may not contain the id of its object.
    */
   private async named(
-    kind: ProbeCreation["kind"],
+    kind: KindName,
     project: string | undefined = this.projectId,
   ): Promise<readonly ApiObject[]> {
     if (kind === "project" && this.record.project !== undefined) return [];
-    const requests = kinds[kind].requests(this.session.client, project);
-    const all = await requests.list(this.context(kinds[kind]));
+    const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
     return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
   }
 
-  /** Reads an instance of the probe. */
-  reread(id: string): Promise<ApiObject | undefined> {
-    return findFresh(this.context(instanceKind), objectRefOf(instanceKind, id, { project: this.projectId }));
-  }
-
   /** @returns whether the object is deleted. Otherwise, the service doesn't support deletion */
-  private async remove(kind: Kind, id: string, project: string | undefined): Promise<boolean> {
+  private async remove(kind: KindName, id: string, project: string | undefined): Promise<boolean> {
     try {
       await removeObject(this.context(kind), id, project);
       return true;
     } catch (error) {
-      if (isCloudInfraError(error) && error.code === "unsupported") return false;
+      if (isCloudInfraError(error) && (error.code === "unsupported" || error.code === "not_found"))
+        return false;
       throw error;
     }
   }
+}
+
+/** A service may reject a request without permission as if the object didn't exist. */
+export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
+
+const ARTICLES = { project: "a project", instance: "an instance" } as const;
+
+function cleaningFailed(remains: readonly string[], cause: CloudInfraError): CloudInfraError {
+  const message = `these objects may remain: ${remains.join(", ")}`;
+  const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
+  return new CloudInfraError(cause.code, message, { hint, cause });
 }
 
 /** Whether a creation was rejected. The client doesn't expect other requests with the same key, and takes a conflict for a lost reply. */

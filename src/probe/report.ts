@@ -1,40 +1,135 @@
+import type { SettingName } from "../config/settings";
 import { oneLine, quoteForShell } from "../diagnostics/format";
-import { type Finding, observedBehaviour, points, requiredSettings, works } from "./points";
+import type { Behaviour } from "../emulator";
+
+/**
+ * What an observation means for users. `works`: nothing to do. `limited`: something is slower, or has to be set or avoided. `fails`: the
+ * package can't be used. `unknown`: the service has no object that would show it.
+ */
+type Verdict = "works" | "limited" | "fails" | "unknown";
+
+/** What a probe has observed about one point, and what follows. */
+export interface Result {
+  readonly verdict: Verdict;
+  /** What the service did. Contains no values of objects except ids. */
+  readonly observation: string;
+  /** What it means for users, if anything. */
+  readonly consequence?: string;
+  /** Settings that this service requires. */
+  readonly settings?: { readonly [Name in SettingName]?: string };
+  /** The switches with which the emulator behaves the same. */
+  readonly behaviour?: Partial<Behaviour>;
+}
+
+/** A line of the report. */
+export interface Finding extends Result {
+  readonly point: string;
+  readonly title: string;
+}
+
+/** A point on which services differ. */
+export interface Point<Facts> {
+  readonly title: string;
+  /** Judges what the probe has collected. Returns undefined if the probe didn't get that far. */
+  readonly judge: (facts: Facts) => Result | undefined;
+}
+
+/** A table of points by id, in the order of the report. */
+export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
+
+export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
+
+export const works = (
+  observation: string,
+  behaviour: Partial<Behaviour> = {},
+  consequence?: string,
+): Result => ({
+  ...{ verdict: "works", observation, behaviour },
+  ...(consequence !== undefined && { consequence }),
+});
+
+const withConsequence =
+  (verdict: "limited" | "fails") =>
+  (observation: string, consequence: string, more: Pick<Result, "settings" | "behaviour"> = {}): Result => ({
+    ...{ verdict, observation, consequence },
+    ...more,
+  });
+
+export const limited = withConsequence("limited");
+export const fails = withConsequence("fails");
+
+export const unknown = (observation: string, behaviour: Partial<Behaviour> = {}): Result => ({
+  ...{ verdict: "unknown", observation, behaviour },
+});
+
+/** Judges the facts by each point of a table. */
+export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
+  return Object.entries(points).flatMap(([point, { title, judge }]) => {
+    const result = judge(facts);
+    return result === undefined ? [] : [{ point, title, ...result }];
+  });
+}
+
+/** Joins parts of an observation. */
+export function parts(...all: readonly (string | false | undefined)[]): string {
+  const text = all.filter(Boolean).join("; ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Adds findings. A later finding replaces an earlier one about the same point. */
+export function addFindings(findings: readonly Finding[], later: readonly Finding[]): Finding[] {
+  return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
+}
+
+/** Whether the package can be used with the service. */
+export function isUsable(findings: readonly Finding[]): boolean {
+  return findings.every(({ verdict }) => verdict !== "fails");
+}
+
+/** Returns the settings that the service requires, by name. */
+export function requiredSettings(findings: readonly Finding[]): Readonly<Record<string, string>> {
+  return Object.assign({}, ...findings.map(({ settings }) => settings));
+}
+
+/** Returns the switches with which the emulator behaves like the service, as far as the probe has observed it. */
+export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
+  return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
+}
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
-const WIDTHS = { point: 20, observation: 38, consequence: 38 } as const;
 
 /**
  * Formats the findings for people: a table, the settings that the service requires, and what won't work there.
  *
  * @param base the base URL of the service
+ * @param columns the width of the terminal
  */
-export function formatReport(base: string, findings: readonly Finding[]): string {
-  const rows = findings.flatMap(({ point, verdict, observation, consequence = "" }) =>
-    tableRow(`${MARKS[verdict]} ${points[point]}`, observation, consequence),
+export function formatReport(base: string, findings: readonly Finding[], columns = 100): string {
+  const width = Math.floor((Math.min(Math.max(columns, 60), 120) - 24) / 2);
+  const row = (...cells: readonly string[]): string[] => tableRow(cells, [20, width, width]);
+  const rows = findings.flatMap(({ verdict, title, observation, consequence = "" }) =>
+    row(`${MARKS[verdict]} ${title}`, observation, consequence),
   );
   const settings = Object.entries(requiredSettings(findings)).map(
     ([name, value]) => `  pulumi config set cloudinfra:${name} ${quoteForShell(oneLine(value))}`,
   );
   const limits = findings
     .filter(({ verdict }) => verdict === "limited" || verdict === "fails")
-    .map(({ point, consequence }) => `  - ${points[point]}: ${oneLine(consequence ?? "")}.`);
-  const unknown = findings.some(({ verdict }) => verdict === "unknown");
-  return [
+    .map(({ title, consequence = "" }) => `  - ${title}: ${oneLine(consequence)}.`);
+  const sections = [
     `Service: ${base}`,
-    [...tableRow("  Point", "Observation", "Consequence"), ...rows].join("\n"),
+    [...row("  Point", "Observation", "Consequence"), ...rows].join("\n"),
     settings.length > 0 && `Settings that this service requires:\n${settings.join("\n")}`,
     limits.length > 0 && `Limits of this service:\n${limits.join("\n")}`,
-    unknown &&
-      "Points marked with ? need an existing object. Run the command again when the account has some.",
+    findings.some(({ verdict }) => verdict === "unknown") &&
+      "Points marked with ? need existing objects. Run the command with --create, or when the account has two projects and two instances.",
     conclusion(findings),
-  ]
-    .filter(Boolean)
-    .join("\n\n");
+  ];
+  return sections.filter(Boolean).join("\n\n");
 }
 
 function conclusion(findings: readonly Finding[]): string {
-  if (!works(findings))
+  if (!isUsable(findings))
     return "pulumi-cloudinfra can't be used with this service until the points marked with ✗ are fixed.";
   return findings.some(({ point }) => point === "creation")
     ? "pulumi-cloudinfra works with this service."
@@ -45,25 +140,21 @@ function conclusion(findings: readonly Finding[]): string {
 export function reportAsJson(base: string, findings: readonly Finding[]): object {
   return {
     service: base,
-    works: works(findings),
-    points: findings.map(({ point, verdict, observation, consequence = null }) => ({
-      ...{ point, verdict, observation, consequence },
+    works: isUsable(findings),
+    points: findings.map(({ point, title, verdict, observation, consequence = null }) => ({
+      ...{ point, title, verdict, observation, consequence },
     })),
     settings: requiredSettings(findings),
     behaviour: observedBehaviour(findings),
   };
 }
 
-function tableRow(...cells: readonly [point: string, observation: string, consequence: string]): string[] {
-  const widths = Object.values(WIDTHS);
+function tableRow(cells: readonly string[], widths: readonly number[]): string[] {
   const columns = cells.map((cell, at) => wrapped(oneLine(cell), widths[at] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, line) =>
-    columns
-      .map((lines, at) => (lines[line] ?? "").padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  const line = (at: number): string =>
+    columns.map((lines, column) => (lines[at] ?? "").padEnd(widths[column] ?? 0)).join("  ");
+  return Array.from({ length: height }, (_, at) => line(at).trimEnd());
 }
 
 /** Splits a text into lines at spaces. Longer words get a line of their own. */

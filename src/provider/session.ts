@@ -26,8 +26,9 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Test doubles for the network, the disk and random numbers, and an observer of requests. */
-export interface SessionOverrides extends Partial<Pick<ClientOptions, "dispatcher" | "random" | "observe">> {
+/** Test doubles for the network, the disk and random numbers, and the options that `probe` changes. */
+export interface SessionOverrides
+  extends Partial<Pick<ClientOptions, "dispatcher" | "random" | "observe" | "retry">> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
@@ -109,7 +110,7 @@ export class Sessions {
 
   private openSession(settings: Settings): Session {
     const { clock, environment: env, warn, tracker } = this;
-    const { disk, run, observe, random = Math.random } = this.outside;
+    const { disk, run, observe, retry, random = Math.random } = this.outside;
     const { provider, allowHttp, concurrency, caFile } = settings;
     const authorities = caFile === undefined ? undefined : readCertificates(caFile);
     const dispatcher = this.outside.dispatcher ?? openConnections({ env, authorities, concurrency });
@@ -121,6 +122,7 @@ export class Sessions {
       random,
       dispatcher,
       observe,
+      retry,
     });
     const finder = new ObjectFinder(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({

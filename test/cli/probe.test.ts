@@ -82,9 +82,10 @@ describe("`probe`", () => {
   it("exits with 1 and a hint if the service can't be reached", async () => {
     const { run, emulator } = await probe();
     await emulator.pause();
-    const { code, stderr } = await run();
-    expect(code).toBe(1);
-    expect(stderr).toContain("the service can't be reached");
-    expect(stderr).toContain("docs/errors.md#unreachable");
+    const { code, stdout, stderr } = await run(["--json"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    const [{ observation, consequence }] = JSON.parse(stdout).points;
+    expect(observation).toContain("The service can't be reached: connect ECONNREFUSED");
+    expect(consequence).toContain("Make sure that `cloudinfra:endpoint`");
   });
 });

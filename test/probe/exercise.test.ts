@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator";
 import { instanceKind } from "../../src/model/kinds";
-import { exercise } from "../../src/probe/exercise";
-import { Lifecycle } from "../../src/probe/lifecycle";
-import type { Finding } from "../../src/probe/points";
-import type { ProbeRecord } from "../../src/probe/record";
+import { exercise } from "../../src/probe/changing";
+import { Lifecycle, type ProbeRecord } from "../../src/probe/lifecycle";
+import type { Finding } from "../../src/probe/report";
 import { listingContext } from "../../src/provider/context";
 import { created, FIELDS, openProbe } from "./probed";
 
@@ -82,22 +81,51 @@ describe("cleaning up after an interrupted probe", () => {
     expect([...emulator.instances.values()].map(({ fields: { name } }) => name)).toEqual(["web", "api"]);
   });
 
-  test("keeps the record if the service fails, so that it can be repeated", async () => {
-    const { emulator, file, session, project } = await openProbe();
+  /** A probe whose first creation was accepted, but whose reply was lost. */
+  async function interrupted() {
+    const probe = await openProbe();
+    const { emulator, file, session, project } = probe;
     const body = JSON.stringify({ ...FIELDS, project, name: "probe-1234" });
-    const record: ProbeRecord = {
-      endpoint: emulator.endpoint,
-      name: "probe-1234",
-      project,
-      creations: [{ kind: "instance", key: randomUUID(), body }],
-    };
+    const creations = [{ kind: "instance" as const, key: randomUUID(), body }];
+    const record: ProbeRecord = { endpoint: emulator.endpoint, name: "probe-1234", project, creations };
     await file.write(record);
-    const outage = emulator.fail({ kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
-    await expect(new Lifecycle(session, file, record).clean()).rejects.toThrow();
+    return { ...probe, record, clean: () => new Lifecycle(session, file, record).clean() };
+  }
+
+  test.each([401, 403, 404, 503])(
+    "keeps the record if the service returns %i, so that it can be repeated",
+    async (status) => {
+      const { emulator, file, record, clean } = await interrupted();
+      const outage = emulator.fail({ kind: "status", status, times: Number.POSITIVE_INFINITY });
+      await expect(clean()).rejects.toMatchObject({
+        summary: expect.stringContaining("these objects may remain: an instance named probe-1234…"),
+        hint: "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`",
+      });
+      expect(await file.read()).toEqual(record);
+      outage.off();
+      expect(await clean()).toEqual([]);
+      expect(await file.read()).toBeUndefined();
+      expect(emulator.instances.size).toBe(2);
+    },
+  );
+
+  test("deletes what it can if a creation stays unknown and a deletion fails, and names the rest", async () => {
+    const { emulator, session, file, project, record } = await interrupted();
+    const ids = ["probe-1234", "probe-1234-other"].map((name) => emulator.addInstance({ project, name }).id);
+    emulator.fail({ kind: "status", status: 403, method: "POST" });
+    emulator.fail({ kind: "status", status: 403, method: "DELETE", path: `/v1/instances/${ids[0]}` });
+    const known = ids.map((id) => ({ kind: "instance" as const, key: randomUUID(), body: "{}", id }));
+    const creations = [...record.creations, ...known];
+    const cleaning = new Lifecycle(session, file, { ...record, creations }).clean();
+    await expect(cleaning).rejects.toMatchObject({
+      summary: `these objects may remain: an instance named probe-1234…, instance ${ids[0]}`,
+    });
+    expect(ids.map((id) => emulator.instances.has(id))).toEqual([true, false]);
+  });
+
+  test("never replaces the record of another probe", async () => {
+    const { file, record } = await interrupted();
+    await expect(file.write({ ...record, name: "probe-5678" })).rejects.toMatchObject({ code: "conflict" });
     expect(await file.read()).toEqual(record);
-    outage.off();
-    expect(await new Lifecycle(session, file, record).clean()).toEqual([]);
-    expect(await file.read()).toBeUndefined();
-    expect(emulator.instances.size).toBe(2);
   });
 });

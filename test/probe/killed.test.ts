@@ -97,10 +97,35 @@ describe("`probe --create`", () => {
     const { run, names } = await service({});
     const { code, stderr } = await run(CREATE, { at: 25, signal: "SIGINT" });
     expect(code).toBe(1);
-    expect(stderr).toContain("Interrupted. Deleting what the probe has created");
+    expect(stderr).toContain("Interrupted.");
     expect(stderr).toContain("Deleted everything that the probe had created.");
     expect(names()).toEqual(["shop", "web"]);
     expect((await run(["--clean"])).stderr).toContain("Nothing to clean up");
+  });
+
+  test("names what remains if it can't delete it, still prints the report, and exits with 1", async () => {
+    const { run, emulator, names } = await service({});
+    const fault = emulator.fail({
+      kind: "status",
+      status: 403,
+      method: "DELETE",
+      times: Number.POSITIVE_INFINITY,
+    });
+    const { code, stdout, stderr } = await run([...CREATE, "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ works: true });
+    expect(stderr).toMatch(/these objects may remain: instance ins-\w+, instance ins-\w+, project prj-\w+\n/);
+    expect(stderr).toContain("hint: Fix the cause, and run `npx pulumi-cloudinfra probe --clean`");
+    fault.off();
+    await run(["--clean"]);
+    expect(names()).toEqual(["shop", "web"]);
+  });
+
+  test("creates nothing if it can't write the profile", async () => {
+    const { run, emulator } = await service({});
+    const { code, stderr } = await run([...CREATE, "--out", "missing/service.json"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("can't write") });
+    expect(emulator.requests).toEqual([]);
   });
 
   test("uses the settings that the service requires, and reports them", async () => {
@@ -127,7 +152,10 @@ describe("`probe --create`", () => {
     [["--create", "--yes"], "--create requires either --project or --new-project"],
     [["--create", "--new-project", "--yes"], "--new-project requires --region"],
     [["--create", "--project", "prj-1"], "--create requires --yes if there is no terminal"],
-    [["--project", "prj-1"], "require --create"],
+    [["--create", "--project", "prj-1", "--region", "eu-1", "--yes"], "--region requires --new-project"],
+    [["--project", "prj-1"], "--project requires --create"],
+    [["--yes"], "--yes requires --create"],
+    [["--clean", "--json"], "--clean can't be used with --json"],
     [["--create", "--clean"], "can't be used together"],
   ])("rejects %j as a usage error", async (args, message) => {
     const { run, emulator } = await service({});

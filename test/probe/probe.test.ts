@@ -2,21 +2,21 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readSettings } from "../../src/config/read-settings";
 import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
 import { profileText, readProfile } from "../../src/emulator/profile";
 import { systemClock } from "../../src/polling/clock";
-import { examine } from "../../src/probe/examine";
+import { Exchanges, examine } from "../../src/probe/reading";
 import {
   type Finding,
+  formatReport,
+  isUsable,
   observedBehaviour,
-  type PointId,
+  reportAsJson,
   requiredSettings,
-  works,
-} from "../../src/probe/points";
-import { formatReport, reportAsJson } from "../../src/probe/report";
-import { openService } from "../../src/probe/service";
+} from "../../src/probe/report";
+import { Sessions } from "../../src/provider/session";
 import { type Answer, startService } from "../api/service";
+import type { PointId } from "./probed";
 
 /** Starts an emulator with two projects and two instances. */
 async function populated(options: { behaviour?: Partial<Behaviour>; like?: string } = {}): Promise<Emulator> {
@@ -32,13 +32,12 @@ async function populated(options: { behaviour?: Partial<Behaviour>; like?: strin
 /** Probes the service at an endpoint. */
 async function probed(endpoint: string, token = "emulator-token"): Promise<Finding[]> {
   const env = { CLOUDINFRA_ENDPOINT: endpoint, CLOUDINFRA_TOKEN: token };
-  const service = await openService(
-    readSettings(() => undefined, env),
-    env,
-    systemClock,
-  );
-  onTestFinished(() => service.close());
-  return examine(service);
+  const exchanges = new Exchanges();
+  const retry = { maxAttempts: 3 };
+  const overrides = { observe: exchanges.observe, retry };
+  const session = new Sessions(env, systemClock, expect.fail, overrides).open();
+  onTestFinished(() => session.close());
+  return (await examine(session, exchanges)).findings;
 }
 
 const verdictOf = (findings: readonly Finding[], point: PointId) =>
@@ -81,8 +80,8 @@ describe("probing a service", () => {
     onTestFinished(() => emulator.stop());
     const findings = await probed(emulator.endpoint);
     expect(verdictOf(findings, "revision")).toBe("unknown");
-    expect(works(findings)).toBe(true);
-    expect(formatReport(emulator.endpoint, findings)).toContain("need an existing object");
+    expect(isUsable(findings)).toBe(true);
+    expect(formatReport(emulator.endpoint, findings)).toContain("need existing objects");
   });
 
   test("stops at a rejected token, whose value appears nowhere", async () => {
@@ -119,10 +118,12 @@ describe("probing a service", () => {
     expect(verdictOf(findings, "address")).toBe("works");
   });
 
-  test("reports the error of a service that can't be reached", async () => {
+  test("reports that a service can't be reached, and why", async () => {
     const emulator = await populated();
     await emulator.pause();
-    await expect(probed(emulator.endpoint)).rejects.toMatchObject({ code: "unreachable" });
+    expect(await probed(emulator.endpoint)).toMatchObject([
+      { point: "address", verdict: "fails", observation: expect.stringContaining("ECONNREFUSED") },
+    ]);
   });
 
   test("reports cursors that lead nowhere, because lists would fail", async () => {
@@ -137,7 +138,72 @@ describe("probing a service", () => {
     });
     const findings = await probed(origin);
     expect(verdictOf(findings, "projectPages")).toBe("fails");
-    expect(works(findings)).toBe(false);
+    expect(isUsable(findings)).toBe(false);
+  });
+});
+
+describe("probing a service that misbehaves", () => {
+  const PAGE = { items: [], has_more: false, next_cursor: null };
+  const NOT_FOUND = { status: 404, body: { code: "not_found", title: "not found" } };
+
+  /** Probes a service with one project and these replies to other requests. */
+  async function findingsWith(answer: (path: string, token: string) => Answer): Promise<Finding[]> {
+    const { origin } = await startService(({ path, headers }): Answer => {
+      const token = headers.authorization ?? "";
+      const isProjects = path === "/v1/projects" && token === "Bearer emulator-token";
+      return isProjects ? { body: { ...PAGE, items: [{ id: "p", name: "shop" }] } } : answer(path, token);
+    });
+    return probed(origin);
+  }
+
+  test.each<[string, Answer, string]>([
+    ["rejects lists of instances", { status: 403, body: { code: "forbidden" } }, "forbidden (403)"],
+    ["fails to list instances", { status: 500, body: { code: "boom" } }, "boom (500)"],
+    ["returns a web page for instances", { body: "<html></html>" }, "a web page"],
+    ["returns instances in another form", { body: { items: { a: 1 } } }, "invalid cursor"],
+    ["loses the cursor", { body: { items: [{ id: "a" }], has_more: true } }, "no cursor"],
+  ])("reports that the package can't be used if it %s", async (_what, reply, observation) => {
+    const findings = await findingsWith((path) => (path === "/v1/instances" ? reply : NOT_FOUND));
+    const pages = findings.find(({ point }) => point === "instancePages");
+    expect(pages).toMatchObject({ verdict: "fails", observation: expect.stringContaining(observation) });
+    expect(isUsable(findings)).toBe(false);
+  });
+
+  test("doesn't take a redirect to a login page for an accepted token", async () => {
+    const login: Answer = { status: 302, headers: { location: "/login" }, body: "" };
+    const findings = await findingsWith((path, token) =>
+      path === "/v1/instances" ? { body: PAGE } : token.endsWith("wrong-token") ? login : NOT_FOUND,
+    );
+    const wrongToken = findings.find(({ point }) => point === "wrongToken");
+    expect(wrongToken?.observation).toBe("302 with no problem document");
+  });
+
+  test("reports an outage as such, and not as a rejected token", async () => {
+    const emulator = await populated();
+    emulator.fail({ kind: "status", status: 503, times: Number.POSITIVE_INFINITY });
+    const findings = await probed(emulator.endpoint);
+    expect(findings).toMatchObject([
+      { point: "address", verdict: "fails", observation: expect.stringContaining("(503)") },
+    ]);
+  });
+
+  test("reports an API without /v1 in its address, which no setting can fix", async () => {
+    const { origin } = await startService(
+      ({ path }): Answer => (path === "/projects" ? { body: PAGE } : { status: 404, body: "no" }),
+    );
+    const findings = await probed(origin);
+    expect(findings[0]?.consequence).toBe(
+      `The API is at ${origin}, but this package requires an address that ends in /v1`,
+    );
+    expect(requiredSettings(findings)).toEqual({});
+  });
+
+  test("observes nothing about dates and filters in an account without instances", async () => {
+    const emulator = await startEmulator();
+    onTestFinished(() => emulator.stop());
+    const findings = await probed(emulator.endpoint);
+    for (const point of ["dates", "filters", "instancePages"] as const)
+      expect(verdictOf(findings, point)).toBe("unknown");
   });
 });
 

@@ -1,15 +1,16 @@
 import { expect, onTestFinished } from "vitest";
-import { readSettings } from "../../src/config/read-settings";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/polling/clock";
-import { examine } from "../../src/probe/examine";
-import { exercise } from "../../src/probe/exercise";
-import { Exchanges, Lifecycle } from "../../src/probe/lifecycle";
-import { addFindings, type Finding } from "../../src/probe/points";
-import { RecordFile } from "../../src/probe/record";
-import { openService } from "../../src/probe/service";
+import { exercise } from "../../src/probe/changing";
+import type { changingPoints } from "../../src/probe/changing-points";
+import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
+import { Exchanges, examine } from "../../src/probe/reading";
+import type { accessPoints, readingPoints } from "../../src/probe/reading-points";
+import type { Finding } from "../../src/probe/report";
 import { Sessions } from "../../src/provider/session";
 import { emptyFolder } from "../journal/folder";
+
+export type PointId = keyof typeof accessPoints | keyof typeof readingPoints | keyof typeof changingPoints;
 
 export const FIELDS = { image: "debian-13", flavor: "small", network: "default" };
 
@@ -52,21 +53,18 @@ export async function openProbe(options: EmulatorOptions = {}) {
   const exchanges = new Exchanges();
   const session = new Sessions(env, clock, expect.fail, { observe: exchanges.observe }).open();
   onTestFinished(() => session.close());
-  const settings = readSettings(() => undefined, env);
-  const service = await openService(settings, env, clock);
-  onTestFinished(() => service.close());
   const file = new RecordFile(folder, emulator.endpoint);
   const record = { endpoint: emulator.endpoint, name: "probe-1234", creations: [] };
   /** Runs `probe --create` in the project, or in a new one. */
   const create = async (place: { project?: string; region?: string } = { project }): Promise<Finding[]> => {
     const { region, ...inProject } = place;
     const life = new Lifecycle(session, file, { ...record, ...inProject });
-    const findings = await examine(service);
-    const found = await exercise(life, exchanges, { ...FIELDS, ...place }, findings, () => examine(service));
+    const read = async () => (await examine(session, exchanges)).findings;
+    const findings = await exercise(life, exchanges, { ...FIELDS, ...place }, await read(), read);
     await life.clean();
-    return addFindings(findings, found);
+    return findings;
   };
-  return { clock, emulator, project, session, service, exchanges, file, record, create };
+  return { clock, emulator, project, session, exchanges, file, record, create };
 }
 
 /** Probes a service with these switches, and checks that the probe leaves nothing behind. */

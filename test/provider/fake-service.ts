@@ -45,6 +45,8 @@ export class FakeService {
     return {
       endpoint: "https://api.example.com/v1",
       tokens: [],
+      tokenOrigin: "a test",
+      get: refuse,
       projects: {
         ...writes,
         get: (id) => this.get("projects", id),

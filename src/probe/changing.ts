@@ -1,0 +1,380 @@
+import { generateKeyPairSync } from "node:crypto";
+import { v4 as uuidV4 } from "uuid";
+import type { Accepted } from "../api/client";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { WireFields } from "../model/kinds";
+import { isTerminal, type Operation } from "../polling/wait";
+import {
+  type Change,
+  changingPoints,
+  type Facts,
+  PAUSES_MS,
+  type Reads,
+  type Shown,
+  type Update,
+} from "./changing-points";
+import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
+import type { Exchanges } from "./reading";
+import type { Exchange } from "./reading-points";
+import { addFindings, type Finding, judge } from "./report";
+
+const MAX_CREATIONS = 3;
+/** Values that services normalize in different ways. */
+const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
+const PLAIN_LABELS = { probe: "plain" };
+
+/**
+ * Creates, changes and deletes one instance. The caller cleans up.
+ *
+ * @param exchanges the exchanges of the client of `life`
+ * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
+ * @param examined what reading has shown
+ * @param reexamine examines the service again while the instance exists
+ * @returns all findings. One has the verdict `fails` if nothing could be created
+ * @throws CloudInfraError if a request has no reply
+ */
+export async function exercise(
+  life: Lifecycle,
+  exchanges: Exchanges,
+  arguments_: WireFields,
+  examined: readonly Finding[],
+  reexamine: () => Promise<readonly Finding[]>,
+): Promise<Finding[]> {
+  const run = new Exercise(life, exchanges, arguments_, examined);
+  await run.run(reexamine);
+  return addFindings(run.examined, judge(changingPoints, run.facts));
+}
+
+class Exercise {
+  readonly facts: Facts;
+
+  constructor(
+    private readonly life: Lifecycle,
+    private readonly exchanges: Exchanges,
+    private readonly arguments_: WireFields,
+    public examined: readonly Finding[],
+  ) {
+    const { region: _ofProject, ...own } = arguments_;
+    const labels = { probe: "true", other: "kept" };
+    const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
+    this.facts = { name: life.name, sent, canGet: offersGet(examined), all: exchanges.all };
+  }
+
+  async run(reexamine: () => Promise<readonly Finding[]>): Promise<void> {
+    const { facts, life } = this;
+    if (!(await this.createProject())) return;
+    const created = await this.createInstance();
+    if (created?.id === undefined) return;
+    const { id, ended } = created;
+    await this.createDuplicate();
+    this.examined = addFindings(this.examined, await reexamine());
+    facts.canGet = offersGet(this.examined);
+    const object = await life.reread(id);
+    if (object === undefined)
+      throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
+    facts.created = object.fields;
+    const lastId = object.revision === undefined ? id : await this.update(id, object.revision);
+    await this.delete(lastId);
+    if (ended !== undefined && facts.end?.when === "kept") {
+      const status = await this.purgedStatus(ended);
+      if (status !== undefined)
+        facts.end = { when: "later", status, ms: Math.ceil(life.session.clock.now() - ended.at) };
+    }
+    await this.readFailed();
+  }
+
+  private async createProject(): Promise<boolean> {
+    const { facts, life, arguments_ } = this;
+    if (life.projectId !== undefined) return true;
+    const fields = { name: facts.name, region: arguments_.region };
+    const { result, exchange } = await this.create(fields, {}, "project");
+    const { id } = result === undefined ? {} : await life.finish(result);
+    if (id === undefined) return this.reject(exchange, "project");
+    facts.sent = { ...facts.sent, project: id };
+    facts.project = exchange;
+    return true;
+  }
+
+  /** Creates the instance, and tries again if its operation fails. */
+  private async createInstance(): Promise<Finished | undefined> {
+    const { life, facts, exchanges } = this;
+    let { key, result, exchange } = await this.firstCreation();
+    for (let attempts = 1; result !== undefined; attempts++) {
+      const from = exchanges.all.length;
+      const { early, accepted } = await this.watch(result);
+      if (attempts === 1) await this.replay(key, exchange);
+      const finished = await life.finish({ ...result, accepted });
+      const { id, ended } = finished;
+      if (id !== undefined) {
+        facts.creation = exchange;
+        if (result.accepted.kind === "operation") {
+          facts.polls = exchanges.all.slice(from);
+          facts.end = ended === undefined ? { when: "at its end" } : await this.readEnded(ended);
+        }
+        facts.visibility = { early, late: await this.lag(id, isVisible) };
+        return finished;
+      }
+      if (attempts === MAX_CREATIONS) break;
+      key = uuidV4();
+      ({ result, exchange } = await this.create(facts.sent, { key }));
+    }
+    if (result !== undefined) await this.readFailed();
+    await this.reject(exchange, "instance");
+    return undefined;
+  }
+
+  /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+  private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
+    if (accepted.kind !== "operation")
+      return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
+    let { operation } = accepted;
+    const early = await this.lag("", isVisible, async () => {
+      if (!isTerminal(operation)) operation = (await this.poll(operation)).result ?? operation;
+      return this.shownByName();
+    });
+    return { early, accepted: { ...accepted, operation } };
+  }
+
+  /**
+   * Sends the first creation. The request before it is invalid, because services differ in whether the key of a rejected request can be used
+   * again.
+   */
+  private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
+    const { facts, life } = this;
+    const key = uuidV4();
+    const invalid = await this.create({ ...facts.sent, flavor: "unknown-probe" }, { key });
+    if (PERMISSION_STATUSES.includes(invalid.exchange.reply.status))
+      return { key, exchange: invalid.exchange };
+    facts.invalid = { exchange: invalid.exchange, isAccepted: invalid.result !== undefined };
+    if (invalid.result !== undefined) await life.finish(invalid.result);
+    const again = await this.create(facts.sent, { key, isRepeat: true });
+    facts.invalid.isKeyUsable = again.result !== undefined;
+    if (again.result !== undefined) return { key, ...again };
+    const newKey = uuidV4();
+    return { key: newKey, ...(await this.create(facts.sent, { key: newKey })) };
+  }
+
+  /** Sends the creation again, and then another one with the same key. */
+  private async replay(key: string, first: Exchange): Promise<void> {
+    const { facts } = this;
+    const repeat = { key, isRepeat: true };
+    const { exchange: second } = await this.create(facts.sent, repeat);
+    const location = ({ reply }: Exchange): string | undefined => reply.header("location");
+    const isSame =
+      second.reply.status < 300 && second.json.id === first.json.id && location(second) === location(first);
+    facts.replay = { second, isSame };
+    if (isSame)
+      facts.replay.other = (
+        await this.create({ ...facts.sent, name: `${facts.name}-other` }, repeat)
+      ).exchange;
+  }
+
+  /** Reads the operation of the creation twice after its end. */
+  private async readEnded(ended: Ended): Promise<NonNullable<Facts["end"]>> {
+    for (const reads of [1, 2] as const) {
+      const status = await this.purgedStatus(ended);
+      if (status !== undefined) return { when: "read", reads, status };
+    }
+    return { when: "kept" };
+  }
+
+  /** Returns the status of the reply if an ended operation is purged. */
+  private async purgedStatus({ operation }: Ended): Promise<number | undefined> {
+    const { error } = await this.poll(operation);
+    if (error !== undefined && error.code !== "not_found") throw error;
+    return error?.status;
+  }
+
+  private poll(operation: Operation) {
+    const { operations } = this.life.session.client;
+    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
+  }
+
+  private async createDuplicate(): Promise<void> {
+    const { result, exchange } = await this.create(this.facts.sent);
+    if (result !== undefined) await this.life.finish(result);
+    this.facts.duplicate = exchange;
+  }
+
+  /** Changes the labels and other fields. @returns the id, which may follow the name */
+  private async update(id: string, revision: string): Promise<string> {
+    const { facts } = this;
+    const odd = await this.change(id, revision, { labels: ODD_LABELS });
+    const isOddAccepted = odd.reply.status < 400;
+    const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
+    const first = isOddAccepted ? odd : await this.change(id, revision, { labels });
+    const update: Update = { first, isOddAccepted, relabeled: { ...facts.sent, labels } };
+    facts.update = update;
+    if (first.reply.status >= 400) return id;
+    const fields = { labels: { probe: "second" } };
+    const second = await this.change(id, first.revision, fields, async () => {
+      update.busy = await this.put(id, first.revision, fields);
+    });
+    update.stale = await this.put(id, first.revision, fields);
+    const third = await this.change(id, second.revision, { labels });
+    update.isHash = third.revision !== undefined && third.revision === first.revision;
+    update.keys = await this.change(id, third.revision, { ssh_keys: [newSshKey(), newSshKey()] });
+    const { renamed, lastId } = await this.rename(id, update.keys.revision ?? third.revision);
+    update.renamed = { exchange: renamed, isShown: lastId !== undefined, hasNewId: lastId !== id };
+    return lastId ?? id;
+  }
+
+  /** @returns the new id. Undefined if the service ignores the name */
+  private async rename(
+    id: string,
+    revision: string | undefined,
+  ): Promise<{ renamed: Exchange; lastId: string | undefined }> {
+    const name = `${this.facts.name}-renamed`;
+    const renamed = await this.put(id, revision, { name });
+    let lastId: string | undefined;
+    const read = async (): Promise<Shown> => {
+      const found = (await this.life.listed()).find(({ fields }) => fields.name === name);
+      lastId = found?.id ?? lastId;
+      return { lists: found?.fields, reads: found?.fields };
+    };
+    if (renamed.reply.status < 400) await this.lag(id, isVisible, read);
+    return { renamed, lastId };
+  }
+
+  private async delete(id: string): Promise<void> {
+    const { life, facts, exchanges } = this;
+    const request = life.session.client.instances.delete(id, life.context());
+    const { result, exchange } = await exchanges.attempt("DELETE", request);
+    facts.deletion = { exchange };
+    if (result === undefined) return;
+    await this.settled(result);
+    facts.deletion = { exchange, reads: await this.lag(id, (fields) => fields === undefined) };
+    // Creates another instance if the service may reuse the id of the deleted one.
+    if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
+    await life.forgetInstance(id);
+    const next = await this.create(facts.sent);
+    const nextId = next.result && (await life.finish(next.result)).id;
+    if (nextId !== undefined) facts.deletion.isIdReused = nextId === id;
+  }
+
+  private async readFailed(): Promise<void> {
+    this.facts.left = (await this.life.listed()).map(({ fields }) => fields);
+  }
+
+  /**
+   * Changes the instance, and waits until the service shows the change.
+   *
+   * @param meanwhile called while an operation applies the change
+   */
+  private async change(
+    id: string,
+    revision: string | undefined,
+    fields: WireFields,
+    meanwhile?: () => Promise<void>,
+  ): Promise<Change> {
+    const { result, exchange } = await this.sendPut(id, revision, fields);
+    if (result === undefined) return { ...exchange, lag: { lists: 0, reads: 0 }, revision, shown: undefined };
+    if (exchange.reply.status === 202) await meanwhile?.();
+    await this.settled(result);
+    const [[name, wanted] = ["", ""]] = Object.entries(fields);
+    const lag = await this.lag(id, (shown) => hasChanged(shown?.[name], wanted));
+    const now = await this.life.reread(id);
+    return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
+  }
+
+  /** Sends an update, and waits for its operation. */
+  private async put(id: string, revision: string | undefined, fields: WireFields): Promise<Exchange> {
+    const { result, exchange } = await this.sendPut(id, revision, fields);
+    await this.settled(result);
+    return exchange;
+  }
+
+  private sendPut(id: string, revision: string | undefined, fields: WireFields) {
+    const body = JSON.stringify({ ...this.facts.sent, ...fields });
+    const { client } = this.life.session;
+    return this.exchanges.attempt(
+      "PUT",
+      client.instances.update(id, body, revision ?? "", this.life.context()),
+    );
+  }
+
+  private create(
+    fields: WireFields,
+    options?: Parameters<Lifecycle["create"]>[2],
+    kind: "project" | "instance" = "instance",
+  ) {
+    return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
+  }
+
+  /** Waits for the operation of a change. A failed or purged operation is reported elsewhere. */
+  private async settled(accepted: Accepted | undefined): Promise<void> {
+    if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
+      await this.life.end(accepted.operation);
+  }
+
+  /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
+  private async lag(
+    id: string,
+    isExpected: (fields: WireFields | undefined) => boolean,
+    read: () => Promise<Shown> = () => this.shown(id),
+  ): Promise<Reads> {
+    const { session } = this.life;
+    const all: Shown[] = [];
+    const first = { lists: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY };
+    for (const [step, pause] of PAUSES_MS.entries()) {
+      if (pause > 0) await session.clock.sleep(pause, this.life.context().signal);
+      const now = await read();
+      all.push(now);
+      if (isExpected(now.lists)) first.lists = Math.min(first.lists, step);
+      if (isExpected(now.reads)) first.reads = Math.min(first.reads, step);
+      if (Number.isFinite(Math.max(first.lists, first.reads))) break;
+    }
+    return { ...first, seen: all };
+  }
+
+  private async shownByName(): Promise<Shown> {
+    const found = (await this.life.listed()).find(({ fields }) => fields.name === this.facts.name);
+    return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
+  }
+
+  /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
+  private async shown(id: string): Promise<Shown> {
+    const { life, facts } = this;
+    const lists = (await life.listed()).find((one) => one.id === id)?.fields;
+    if (!facts.canGet) return { lists, reads: lists };
+    try {
+      return { lists, reads: (await life.session.client.instances.get(id, life.context())).fields };
+    } catch (error) {
+      if (!isCloudInfraError(error) || !["not_found", "unsupported"].includes(error.code)) throw error;
+      if (error.code === "unsupported") facts.canGet = false;
+      return { lists, reads: facts.canGet ? undefined : lists };
+    }
+  }
+
+  /** Records that nothing can be created. */
+  private async reject(exchange: Exchange, what: "project" | "instance"): Promise<false> {
+    const { client } = this.life.session;
+    const { projectId = "" } = this.life;
+    const projects = await client.projects.list(this.life.context("project"));
+    const isVisible = what === "project" || projects.some(({ id }) => id === projectId);
+    this.facts.refusal = { exchange, what, ...(!isVisible && { hiddenProject: projectId }) };
+    return false;
+  }
+}
+
+type Ended = NonNullable<Finished["ended"]>;
+
+const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
+
+function offersGet(findings: readonly Finding[]): boolean {
+  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+}
+
+/** Returns a valid public key, whose private key nobody has. */
+function newSshKey(): string {
+  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+  const field = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+  const blob = Buffer.concat([field(Buffer.from("ssh-ed25519")), field(Buffer.from(x, "base64url"))]);
+  return `ssh-ed25519 ${blob.toString("base64")} probe`;
+}
+
+/** Whether a field shows a change, perhaps in another form. Labels have another value of `probe`, and lists another length. */
+function hasChanged(shown: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) return Array.isArray(shown) && shown.length === wanted.length;
+  return Object(shown).probe === Object(wanted).probe;
+}

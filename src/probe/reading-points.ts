@@ -1,0 +1,402 @@
+import { REVISION_FIELDS, revisionOf } from "../api/objects";
+import type { WireReply, WireRequest } from "../api/transport";
+import type { CloudInfraError } from "../diagnostics/error";
+import { hintFor } from "../diagnostics/hints";
+import type { Behaviour } from "../emulator";
+import { isAddress, isPrivate } from "../model/addresses";
+import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/kinds";
+import { isDeleted } from "../provider/lookup/object-getter";
+import { fails, limited, type Points, parts, point, type Result, unknown, works } from "./report";
+
+// The points that GET requests show.
+
+/** One request of the client, and its reply. */
+export interface Exchange {
+  readonly request: WireRequest;
+  readonly reply: WireReply;
+  /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
+  readonly json: WireFields;
+  /** Time from the start of the request to the end of the reply, in milliseconds. */
+  readonly tookMs: number;
+  /** Time of the reply by this machine's clock, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** What the probe learns from its first request. */
+export interface Access {
+  readonly base: string;
+  readonly tokenOrigin: string;
+  readonly error?: CloudInfraError | undefined;
+  /** The address of the API on the same host, if it isn't at the endpoint. */
+  readonly elsewhere?: string | undefined;
+}
+
+/** The first page of a list. */
+export interface List {
+  /** The reply to a request with `limit=200`. */
+  readonly limited: Exchange;
+  /** The same, or the reply to a request without `limit` if the service rejects that one. */
+  readonly page: Exchange;
+  readonly items: readonly WireFields[];
+  /** Why the provider can't use the list. */
+  readonly error: CloudInfraError | undefined;
+  readonly cursors: "work" | "not observed" | { readonly fault: string };
+}
+
+/** The replies of a service that the probe can read from. */
+export interface Samples {
+  readonly base: string;
+  readonly exchanges: readonly Exchange[];
+  readonly projects: List;
+  readonly instances: List;
+  /** The reply to a list of the instances of a project that doesn't exist. */
+  readonly emptyPage: Exchange;
+  readonly filters: { readonly checked: readonly string[]; readonly faults: readonly string[] };
+  /** The list item of an instance, or of a project if no instance exists. */
+  readonly item: WireFields | undefined;
+  /** The reply to a GET of that object. */
+  readonly single: Exchange | undefined;
+  /** The instance, from its own URL if the service returns it there. */
+  readonly instance: WireFields | undefined;
+  readonly wrongToken: Exchange;
+  readonly unknownOperation: Exchange;
+  readonly unknownInstance: Exchange;
+}
+
+export const REFRESH_FIRST =
+  "run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi";
+/** What a reused id means if objects have no usable creation date. */
+const UNDATED =
+  "If the service gives the id of a deleted instance to another one, the provider can't tell them apart";
+/** Names that a revision may have in a service with an unusual name. */
+const UNUSUAL_REVISIONS = /rev|etag|version|lock|generation/i;
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...["id", "status", "created_at", "updated_at", "url", ...REVISION_FIELDS, ...ADDRESS_FIELDS],
+  ...instanceFields.map(({ wire }) => wire),
+]);
+const RATE_HEADERS = [
+  ...["ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit", "ratelimit", "ratelimit-policy"],
+];
+
+const slug = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z\d]+/g, "-")
+    .replace(/^-|-$/g, "");
+
+/** Judges an instance. */
+const ofInstance =
+  (judge: (instance: WireFields, samples: Samples) => Result) =>
+  (samples: Samples): Result =>
+    samples.instance === undefined ? unknown("No instance exists") : judge(samples.instance, samples);
+
+export const accessPoints = {
+  address: point("Address", ({ base, error, elsewhere }) => {
+    if (error === undefined || error.code === "unauthorized" || error.code === "forbidden")
+      return works(`${base} offers this API${base.startsWith("https:") ? ", over TLS" : ""}`);
+    const observation = parts(error.summary);
+    if (elsewhere?.endsWith("/v1"))
+      return fails(observation, `The API is at ${elsewhere}`, { settings: { endpoint: elsewhere } });
+    if (elsewhere !== undefined)
+      return fails(
+        observation,
+        `The API is at ${elsewhere}, but this package requires an address that ends in /v1`,
+      );
+    const isSilent = error.code === "timeout" && error.status === undefined;
+    const fix = isSilent
+      ? "Check that the service is running and that no firewall blocks it"
+      : error.code === "timeout"
+        ? "Run the command again when the service has recovered"
+        : (hintFor(error) ?? "Correct the endpoint");
+    return fails(observation, fix);
+  }),
+  token: point("Token", ({ tokenOrigin, error }) => {
+    if (error === undefined) return works(`The service accepts the token from ${tokenOrigin}`);
+    if (error.code !== "unauthorized" && error.code !== "forbidden") return undefined;
+    const { status, problem } = error;
+    const what =
+      status === 403 ? "lacks the permission to list projects" : "is rejected when listing projects";
+    const observation = `The token from ${tokenOrigin} ${what} (${status}): ${problem?.detail ?? problem?.code ?? "no reason given"}`;
+    return fails(observation, hintFor(error) ?? "Set a valid token");
+  }),
+} satisfies Points<Access>;
+
+export const readingPoints = {
+  wrongToken: point("Wrong token", ({ wrongToken: { reply } }) => {
+    const { status, problem } = reply;
+    const observation = `${status} with ${problem === undefined ? "no" : "a"} problem document`;
+    if (status === 401) return works(observation);
+    return status < 300
+      ? limited(
+          `Accepted (${status})`,
+          "The service doesn't check tokens: anybody who can reach it can change your objects",
+        )
+      : limited(
+          observation,
+          "The provider renews tokens only after a 401. If a token expires, run the command again",
+        );
+  }),
+  problems: point("Problem documents", ({ wrongToken, unknownOperation, unknownInstance }) => {
+    const errors = [wrongToken, unknownOperation, unknownInstance].filter(({ reply }) => reply.status >= 400);
+    if (errors.length === 0) return limited("No request was rejected", "Wrong ids may go unnoticed");
+    if (errors.some(({ reply }) => reply.problem === undefined))
+      return limited("Some errors have no problem document", "Error messages show only the status");
+    const all = (name: string): unknown[] => errors.map(({ json }) => json[name]);
+    const [ids, details] = [all("trace_id"), all("detail")];
+    const traceIds = ids.every((id) => id === undefined)
+      ? "missing"
+      : ids.every((id) => id === "")
+        ? "empty"
+        : ids.every((id) => /^[0-]+$/.test(String(id)))
+          ? "zeros"
+          : ids.length > 1 && new Set(ids).size === 1
+            ? "constant"
+            : "fresh";
+    const problemDetail = details.some(Array.isArray)
+      ? "list"
+      : details.every((detail) => detail === undefined)
+        ? "missing"
+        : details.some((detail) => String(detail).length > 10_000)
+          ? "long"
+          : "text";
+    const numbersAsText = all("status").some((status) => typeof status === "string");
+    const behaviour = { traceIds, problemDetail, numbersAsText } satisfies Partial<Behaviour>;
+    const observation = parts(
+      "each error has one",
+      `trace ids: ${traceIds}`,
+      `detail: ${problemDetail}`,
+      numbersAsText && "numbers are strings",
+    );
+    if (traceIds === "fresh") return works(observation, behaviour);
+    const consequence = "The service's operators can't find a failed request by its trace id";
+    return limited(observation, consequence, { behaviour });
+  }),
+  projectPages: point("Pages of projects", ({ projects }) => judgePages(projects)),
+  instancePages: point("Pages of instances", ({ instances }) =>
+    judgePages(instances, {
+      instanceLimit: instances.limited.reply.status === 200 ? "accepted" : "refused",
+    }),
+  ),
+  emptyPage: point("Empty pages", ({ emptyPage: { reply, json } }) => {
+    if (reply.status >= 300) return works(`An unknown project in a filter is rejected (${reply.status})`);
+    const { items, next_cursor: cursor } = json;
+    const emptyItems = items === undefined ? "absent" : items === null ? "null" : "list";
+    const lastCursor = cursor === undefined ? "absent" : cursor === "" ? "empty" : "null";
+    const shown = emptyItems === "list" ? "empty list" : emptyItems;
+    return works(`items: ${shown}; next_cursor: ${lastCursor}`, { emptyItems, lastCursor });
+  }),
+  filters: point(
+    "Filters",
+    ofInstance((_, { filters: { checked, faults } }) => {
+      if (checked.length === 0) return unknown("The instance has no project, status or label to filter by");
+      if (faults.length === 0) return works(`Work: ${checked.join(", ")}`);
+      return limited(parts(...faults), "`getInstances` returns wrong results if you use these filters");
+    }),
+  ),
+  ids: point("Ids", ({ projects, instances }) => {
+    const items = [...instances.items, ...projects.items];
+    const [sample] = items;
+    if (sample === undefined) return unknown("No object exists");
+    const matches = (pattern: RegExp): boolean => items.every(({ id }) => pattern.test(String(id)));
+    const isSlug = ({ id, name }: WireFields): boolean =>
+      typeof name === "string" && [String(id), String(id).replace(/-\d+$/, "")].includes(slug(name));
+    const ids =
+      typeof sample.id === "number"
+        ? "number"
+        : matches(/^\d+$/)
+          ? "counter"
+          : matches(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i)
+            ? "uuid"
+            : items.every(isSlug)
+              ? "slug"
+              : "prefixed";
+    const example = ids === "number" ? "numbers" : `such as ${sample.id}`;
+    const observation = `Style: ${ids}, ${example}`;
+    return ids === "uuid" || ids === "prefixed"
+      ? works(observation, { ids })
+      : limited(observation, `The service may reuse ids: ${REFRESH_FIRST}`, { behaviour: { ids } });
+  }),
+  dates: point("Dates", ({ single, item }) => {
+    if (item === undefined) return unknown("No object exists");
+    const { created_at: listed } = item;
+    if (listed === undefined || listed === null) return limited("Lists contain no creation date", UNDATED);
+    const date = String(listed);
+    if (Number.isNaN(Date.parse(date)) || !/(Z|[+-]\d\d:?\d\d)$/.test(date))
+      return limited("Creation dates have no time zone or another format", UNDATED);
+    const fractionalDates = /\.\d/.test(date) && !/\.\d/.test(String(single?.json.created_at ?? date));
+    const fractions = fractionalDates ? ", with fractions of seconds only in lists" : "";
+    return works(`ISO 8601${fractions}`, { fractionalDates });
+  }),
+  singleObject: point("GET of one object", ({ single, instance }) => {
+    if (single === undefined) return unknown("No object exists");
+    const { status } = single.reply;
+    const what = instance === undefined ? "a project" : "an instance";
+    if (status === 200) return works(`Returns ${what}`, { getObject: 200 });
+    const observation = `${status} for ${what} that the list contains`;
+    return status === 404 || status === 405 || status === 410 || status === 501
+      ? limited(
+          observation,
+          "The provider reads lists instead, which takes more time in projects with many instances",
+          status === 404 || status === 405 ? { behaviour: { getObject: status } } : {},
+        )
+      : limited(observation, "A refresh of a few objects fails with this error");
+  }),
+  listItems: point(
+    "List items",
+    ofInstance((_, { single, item = {} }) => {
+      if (single?.reply.status !== 200) return works("Are the only source of values");
+      const itemsWithout = Object.keys(single.json).filter((name) => !(name in item));
+      if (itemsWithout.length === 0) return works("Contain all fields", { itemsWithout });
+      const consequence = "A refresh reads instances one by one if a field may have changed";
+      return works(`Omit ${itemsWithout.join(", ")}`, { itemsWithout }, consequence);
+    }),
+  ),
+  emptyFields: point(
+    "Empty fields",
+    ofInstance((instance) => {
+      if (Object.values(instance).includes(null)) return works("Shown as null", { absentValues: "null" });
+      const absent = instanceFields.map(({ wire }) => wire).filter((wire) => !(wire in instance));
+      const observation = absent.length === 0 ? "None is empty" : `${absent.join(", ")} not returned`;
+      return works(observation, { absentValues: "omitted" });
+    }),
+  ),
+  revision: point(
+    "Revision",
+    ofInstance((instance, { single }) => {
+      const etag = single?.reply.status === 200 ? single.reply.header("etag") : undefined;
+      const isInField = revisionOf(instance, undefined, undefined).revision !== undefined;
+      const field = isInField ? REVISION_FIELDS.find((name) => instance[name] !== undefined) : undefined;
+      const isWeak = etag?.startsWith("W/") ?? false;
+      const header = etag === undefined ? undefined : isWeak ? "a weak ETag header" : "the ETag header";
+      const [place, other] = [header, field && `the field ${field}`].filter(Boolean);
+      if (place !== undefined) {
+        const revision = isWeak ? "weak" : etag === undefined ? "body" : field ? "both" : "header";
+        const observation = other === undefined ? `Only in ${place}` : `In ${place} and ${other}`;
+        return works(observation, { revision, ...(field && { revisionField: field }) });
+      }
+      const unusual = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
+      if (unusual !== undefined)
+        return limited(`Perhaps in the field ${unusual}`, "Updates require the setting `revisionField`", {
+          settings: { revisionField: unusual },
+          behaviour: { revision: "body", revisionField: unusual },
+        });
+      const consequence =
+        "Updates fail: use `replaceOnChanges`, or set `revisionField` if another field has it";
+      return limited("Not found", consequence, { behaviour: { revision: "none" } });
+    }),
+  ),
+  ipAddress: point("Public address", ({ single, instances }) => {
+    const objects = [...(single?.reply.status === 200 ? [single.json] : []), ...instances.items];
+    for (const object of objects) {
+      const ipField = ADDRESS_FIELDS.find((name) => isAddress(object[name]));
+      if (ipField !== undefined) {
+        const publicIpShows = object.public_ip === null ? "null" : "mode";
+        const observation = parts(`in the field ${ipField}`, publicIpShows === "null" && "public_ip is null");
+        return works(observation, { ipField, publicIpShows });
+      }
+      const other = Object.keys(object).find((name) => isAddress(object[name]) && !isPrivate(object[name]));
+      if (other !== undefined)
+        return limited(
+          `In the field ${other}`,
+          "The output `ipAddress` requires the setting `ipAddressField`",
+          { settings: { ipAddressField: other } },
+        );
+    }
+    return unknown("No instance has a public address");
+  }),
+  deletedObjects: point("Deleted objects", ({ instances }) => {
+    const deleted = instances.items.find((fields) => isDeleted({ id: String(fields.id), fields }));
+    if (deleted === undefined) return works("None is listed");
+    const softDelete = String(deleted.status);
+    const observation = `Remain listed with the status ${softDelete}`;
+    return works(observation, { softDelete }, "The provider treats them as deleted");
+  }),
+  unknownOperation: point("Unknown operation", ({ unknownOperation: { reply } }) => {
+    const { status } = reply;
+    if (status === 404 || status === 410) return works(String(status), { purgedStatus: status });
+    return limited(
+      String(status),
+      "If the service purges an operation, waiting for it fails: run `pulumi up` again",
+    );
+  }),
+  otherFields: point(
+    "Other fields",
+    ofInstance((instance) => {
+      const isOther = (name: string): boolean => !KNOWN_FIELDS.has(name) && !UNUSUAL_REVISIONS.test(name);
+      const others = Object.keys(instance).filter(isOther);
+      if (others.length === 0) return works("None");
+      // A profile doesn't contain values of the account.
+      const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
+      return works(others.join(", "), { extraFields }, "The provider ignores them");
+    }),
+  ),
+  links: point("Links", ({ base, item, single }) => {
+    const link = single?.json.url ?? item?.url;
+    if (typeof link !== "string") return unknown("No object has a link");
+    if (!URL.canParse(link)) return works("Are paths");
+    const { origin } = new URL(link);
+    if (origin === new URL(base).origin) return works("Have the host of the endpoint");
+    const consequence = "The provider uses only their paths, at the endpoint's host";
+    return works(`Have another host: ${origin}`, { linkOrigin: origin }, consequence);
+  }),
+  speed: point("Round trips", ({ exchanges }) => {
+    const times = exchanges.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+    const median = times[Math.floor(times.length / 2)] ?? 0;
+    const observation = `${Math.round(median)} ms (median), ${Math.round(times.at(-1) ?? 0)} ms (maximum) of ${times.length}`;
+    return median < 1_000
+      ? works(observation)
+      : limited(observation, "Commands are slow, because each change takes several round trips");
+  }),
+  rateLimit: point("Rate limit", ({ exchanges }) => {
+    const rejected = exchanges.filter(({ reply }) => reply.status === 429).length;
+    const headers = RATE_HEADERS.flatMap((name) => {
+      const value = exchanges.map(({ reply }) => reply.header(name)).find((one) => one !== undefined);
+      return value === undefined ? [] : [`${name}: ${value}`];
+    });
+    if (rejected > 0)
+      return limited(
+        parts(`${rejected} of ${exchanges.length} replies had the status 429`, ...headers),
+        "Large stacks take longer: the provider sends fewer requests after each 429",
+      );
+    return works(headers.length === 0 ? "No header announces a limit" : headers.join("; "));
+  }),
+  clock: point("Clock", ({ projects: { page } }) => {
+    const date = Date.parse(page.reply.header("date") ?? "");
+    if (Number.isNaN(date)) return limited("Replies have no Date header", "A wrong clock goes unnoticed");
+    const skewS = Math.round((date - page.at) / 1_000);
+    if (Math.abs(skewS) <= 60) return works("The clocks of the service and of this machine agree");
+    const observation = `The service's clock is ${Math.abs(skewS)} s ${skewS > 0 ? "ahead" : "behind"}`;
+    const consequence =
+      "Correct this machine's clock if it is wrong: the provider uses it to decide whether an idempotency key is still valid";
+    return Math.abs(skewS) > 3_600 ? limited(observation, consequence) : works(observation);
+  }),
+} satisfies Points<Samples>;
+
+function judgePages(
+  { limited: { reply }, page, items, error, cursors }: List,
+  limit: Partial<Behaviour> = {},
+): Result {
+  if (error !== undefined)
+    return fails(parts(error.summary), hintFor(error, [], undefined, { verb: "list" }) ?? "Lists fail");
+  const isAccepted = reply.status === 200;
+  const isLast = cursorOf(page) === undefined;
+  const isShort = isAccepted && !isLast && items.length < 200;
+  const behaviour = { ...limit, ...(isShort && { pageSize: items.length }) };
+  const accepted = isAccepted ? "accepts limit=200" : `rejects limit=200 (${reply.status})`;
+  const size = isLast ? `${items.length} on one page` : `pages of ${items.length}`;
+  if (typeof cursors === "object")
+    return fails(parts(accepted, cursors.fault), "Refreshes and lookups fail, because lists are incomplete", {
+      behaviour,
+    });
+  if (cursors === "not observed") return unknown(parts(accepted, size, "cursors not observed"), behaviour);
+  const observation = parts(accepted, size, "cursors work");
+  return isAccepted && !isShort
+    ? works(observation, behaviour)
+    : limited(observation, "Refreshing many objects takes more requests", { behaviour });
+}
+
+export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
+  return (typeof cursor === "string" && cursor !== "") || typeof cursor === "number"
+    ? String(cursor)
+    : undefined;
+}
