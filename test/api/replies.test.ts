@@ -171,7 +171,7 @@ describe("an unusable reply", () => {
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.create("{}", "k", call));
     expect(formatError(error, { action: "creating" }).split("\n").slice(0, 2)).toEqual([
-      "creating was rejected: Conflict (409)",
+      "creating failed: Conflict (409)",
       `  ${shown}`,
     ]);
   });

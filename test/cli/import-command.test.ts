@@ -291,7 +291,7 @@ describe("`import`", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("code timeout");
     expect(stderr).toMatch(
-      /hint: Run the command again\. To wait longer, set `cloudinfra:operationTimeout`\.$/m,
+      /hint: Run the command again\. To wait longer, increase `cloudinfra:operationTimeout`\.$/m,
     );
   });
 

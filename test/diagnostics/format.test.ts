@@ -105,8 +105,8 @@ describe("a rejected request", () => {
         { status: 409, problem: parseProblem({ title: "Conflict", detail: "the name is taken" }) },
         "conflict",
       ),
-    ).toMatch(/was rejected: Conflict \(409\)\n {2}the name is taken\n/);
-    expect(format({ status: 422 })).toContain("was rejected: Unprocessable Entity (422)");
+    ).toMatch(/failed: Conflict \(409\)\n {2}the name is taken\n/);
+    expect(format({ status: 422 })).toContain("failed: Unprocessable Entity (422)");
   });
 
   it("has at most twenty properties", () => {
@@ -146,7 +146,7 @@ describe("any other error", () => {
   });
 
   it.each([
-    ["unauthorized", {}, ["Make sure that this source provides a valid token"]],
+    ["unauthorized", {}, ["Make sure that the source provides a valid token"]],
     ["forbidden", { status: 403 }, ["permission"]],
     [
       "not_found",
@@ -196,7 +196,7 @@ describe("any other error", () => {
       expect(hint).toContain(
         isSetting
           ? "config set --secret cloudinfra:token"
-          : "Make sure that this source provides a valid token",
+          : "Make sure that the source provides a valid token",
       );
       if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
     },
@@ -252,7 +252,7 @@ describe("a formatted message", () => {
     const blank = " ".repeat(500_000);
     for (const detail of [`a${blank}b`, `a\n${blank}\n`, "\t ".repeat(250_000), "\u001b[".repeat(250_000)]) {
       const text = format({ status: 422, problem: parseProblem({ code: "x", detail }) });
-      expect(text).toContain("was rejected: x (422)");
+      expect(text).toContain("failed: x (422)");
     }
   });
 
@@ -295,7 +295,7 @@ describe("a hint", () => {
   );
 
   it("fits a list, which has no resource", () => {
-    const longer = "Run the command again. To wait longer, set `cloudinfra:operationTimeout`";
+    const longer = "Run the command again. To wait longer, increase `cloudinfra:operationTimeout`";
     expect(hint("timeout", { verb: "list" })).toBe(longer);
   });
 

@@ -38,7 +38,7 @@ describe("a wrapped message", () => {
     const address = `https://api.example.com/${"x".repeat(120)}`;
     expect(wrapLongLines(`it failed\n  cause: ${address} is not there`).split("\n")).toEqual([
       "it failed",
-      "  because:",
+      "  cause:",
       `    ${address}`,
       "    is not there",
     ]);

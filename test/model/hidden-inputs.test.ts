@@ -45,7 +45,7 @@ describe("hidden inputs of a resource that exists", () => {
     await service.instances.diff(id, outs, toPlainJson(now));
     service.emulator.refuse("flavor", "m1.small", { detail: `${SSH_KEY} is not welcome` });
     const said = await errorOf(service.instances.update(id, outs, toPlainJson(now)));
-    expect(said).toMatch(/updating instance "front" was rejected/);
+    expect(said).toMatch(/updating instance "front" failed/);
     expect(said).not.toContain(SSH_KEY);
 
     const { service: other, ...again } = await made();

@@ -87,7 +87,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.after("GET", touch);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412, 412, 412, 412]);
-    expect(message).toContain(" 4 times, although nobody changed a managed property");
+    expect(message).toContain(" 4 times, although no managed property has changed");
     expect(message).toContain(
       "Nothing was overwritten. Something else keeps changing it. Run `pulumi up` again",
     );
@@ -100,7 +100,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     const began = service.clock.now();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.clock.now() - began).toBeLessThanOrEqual(400);
-    expect(message).toContain(", although nobody changed");
+    expect(message).toContain(", although no managed property has changed");
   });
 
   test("but not if the service rejects the revision that it shows", async () => {

@@ -26,7 +26,7 @@ test("a conflict shows the state, the service and the program side by side, in a
     "  labels.tier  a              (not set)           a",
     "  cause: the service returned revision_mismatch (412): the instance was changed in the meantime",
     expect.stringMatching(`^  PUT ${path} · trace tr-\\d+ · code revision_conflict$`),
-    expect.stringMatching(/^ {2}hint: Nothing was overwritten\. After `pulumi refresh`, .* `pulumi up`/),
+    expect.stringMatching(/^ {2}hint: Nothing was overwritten\. To set .*, run `pulumi refresh`, then/),
     "  docs: pulumi-cloudinfra/docs/errors.md#revision_conflict",
   ]);
 });

@@ -44,7 +44,7 @@ test("a conflict with a state whose revision comes from another field requires a
   const error = await failureOf(
     service.instances.update(saved.id, olds, changed(saved, { network: "backend" })),
   );
-  expect(error.message).toContain("After `pulumi refresh --target <urn>`, ");
+  expect(error.message).toContain("run `pulumi refresh --target <urn>`, then");
   const { props } = await service.instances.read(saved.id, olds);
   expect(props).toMatchObject({ flavor: "m1.tiny", __inHeader: true });
 });
