@@ -21,7 +21,7 @@ describe("an interrupted creation whose operation can't be found", () => {
     expect(said).toContain("adopt it with the `import` option");
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);
-    expect(await web.journalEntry()).toEqual(before);
+    expect(await web.journalEntry()).toEqual({ ...before, resumedBy: expect.any(String) });
   });
 
   test("lists the replacement of an object, although it has the former object's id", async () => {
