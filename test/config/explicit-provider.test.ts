@@ -13,7 +13,7 @@ test("an instance whose project has another provider fails with a hint that name
   const service = await startService({ config: NAMED });
   const { message } = await failureOf(service.instances.create(instanceNews({ project: "prj-1" })));
   expect(message).toContain(
-    'hint: Check the property `project`. An instance must use the provider of its project, but it uses "eu"',
+    'hint: Check the property `project`. The instance uses the provider "eu", which must also be the provider of its project',
   );
 });
 

@@ -336,7 +336,7 @@ describe("a hint", () => {
     expect(of(limited)).toContain("`cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`");
     expect(of(limited, "eu")).toContain('`maxRequestsPerSecond` or `concurrency` of the provider "eu"');
     expect(of(new CloudInfraError("timeout", "no"), "$&")).toContain(
-      'or `operationTimeout` of the provider "$&"',
+      'or increase `operationTimeout` of the provider "$&"',
     );
     const withHint = (hint: string) => of(new CloudInfraError("config_invalid", "no", { hint }), "eu");
     expect(

@@ -94,25 +94,25 @@ test("a normalized value is shown in both forms", async () => {
 });
 
 test.each<[string, Properties, Properties, string]>([
-  ["image, which only a replacement changes", { image: "debian-14" }, {}, "replaces the instance"],
+  ["image, which only a replacement changes", { image: "debian-14" }, {}, "To replace the instance"],
   [
     "network, which replaceOnChanges lists",
     { network: "theirs" },
     { __replaceOnChanges: ["network"] },
-    "replaces the instance",
+    "To replace the instance",
   ],
-  ["network", { network: "theirs" }, {}, "sets the program's values"],
+  ["network", { network: "theirs" }, {}, "To set the program's values"],
   [
     "an SSH key, which replaceOnChanges lists by its index",
     { ssh_keys: [THEIR_KEY] },
     { sshKeys: [SSH_KEY], __replaceOnChanges: ["sshKeys[0]"] },
-    "replaces the instance",
+    "To replace the instance",
   ],
   [
     "a label, of which replaceOnChanges lists another one",
     { labels: { team: "theirs" } },
     { labels: { team: "web" }, __replaceOnChanges: ["labels.env"] },
-    "sets the program's values",
+    "To set the program's values",
   ],
 ])(
   "the hint of a conflict says what the next `up` does after a refresh: %s",
@@ -120,7 +120,7 @@ test.each<[string, Properties, Properties, string]>([
     const { service, web } = await oneInstance();
     expect(await web.up(options)).toBeUndefined();
     service.emulator.edit(web.inState().id, edit);
-    expect(await web.up({ ...options, flavor: "m1.large" })).toContain(`the next \`pulumi up\` ${does}`);
+    expect(await web.up({ ...options, flavor: "m1.large" })).toContain(`${does}, run`);
   },
 );
 
