@@ -63,27 +63,27 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
     return found(environment[variable], `the variable ${variable}`, hint);
   };
   const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
-  const look: Lookup = (name) =>
+  const lookUp: Lookup = (name) =>
     inConfiguration(name) ?? (hasOwnEndpoint && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
   // Otherwise, a client secret from the environment could be sent to a different token endpoint.
-  const lookForExchange = provider === undefined ? look : inConfiguration;
+  const lookUpForExchange = provider === undefined ? lookUp : inConfiguration;
   const token =
-    tokenSetting(inConfiguration, lookForExchange, provider) ??
-    (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, look, provider));
+    tokenSetting(inConfiguration, lookUpForExchange, provider) ??
+    (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, lookUp, provider));
   return {
     /** The name of the explicit provider. Undefined for the default provider. */
     provider,
-    endpoint: read("endpoint", look) ?? missing("endpoint", "the service's address", provider),
+    endpoint: read("endpoint", lookUp) ?? missing("endpoint", "the service's address", provider),
     token: token ?? missing("token", "a token", provider),
-    operationTimeoutMs: read("operationTimeout", look),
-    allowHttp: read("allowHttp", look),
-    concurrency: read("concurrency", look),
-    maxRequestsPerSecond: read("maxRequestsPerSecond", look),
-    revisionField: read("revisionField", look),
-    ipAddressField: read("ipAddressField", look),
-    formerEndpoints: read("formerEndpoints", look) ?? [],
-    journalDir: read("journalDir", look),
-    caFile: read("caFile", look),
+    operationTimeoutMs: read("operationTimeout", lookUp),
+    allowHttp: read("allowHttp", lookUp),
+    concurrency: read("concurrency", lookUp),
+    maxRequestsPerSecond: read("maxRequestsPerSecond", lookUp),
+    revisionField: read("revisionField", lookUp),
+    ipAddressField: read("ipAddressField", lookUp),
+    formerEndpoints: read("formerEndpoints", lookUp) ?? [],
+    journalDir: read("journalDir", lookUp),
+    caFile: read("caFile", lookUp),
   };
 }
 
@@ -150,10 +150,10 @@ type Value<Name extends SettingName> =
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
 /** Parses a setting or its default value. */
-function read<Name extends SettingName>(name: Name, look: Lookup): Value<Name>;
-function read(name: SettingName, look: Lookup): Parsed<Setting["type"]> | undefined {
+function read<Name extends SettingName>(name: Name, lookUp: Lookup): Value<Name>;
+function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];
-  const setting = look(name);
+  const setting = lookUp(name);
   const value = setting?.value ?? text;
   if (value === undefined) return undefined;
   const { parse, what } = types[type];
@@ -179,10 +179,10 @@ const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oid
  * Finds the source of the token in one place.
  *
  * @param inPlace looks up settings only in that place
- * @param look looks up the other settings of an exchange, which may be in another place
+ * @param lookUp looks up the other settings of an exchange, which may be in another place
  * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
  */
-function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined) {
+function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
   const given = SOURCES.flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, value: setting.value, source: setting.source }] : [];
@@ -197,15 +197,15 @@ function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefine
   if (one === undefined) return undefined;
   const { kind, value, source } = one;
   if (kind !== "oidcTokenEndpoint" && kind !== "oidcIssuer") return { kind, value, source };
-  const audience = read("oidcAudience", look);
+  const audience = read("oidcAudience", lookUp);
   return {
     ...{ kind, value, source, audience },
-    subject: subjectOf(look("oidcSubject"), source, provider),
-    subjectAudience: read("oidcSubjectAudience", look) ?? audience,
-    subjectTokenType: read("oidcSubjectTokenType", look),
-    scope: read("oidcScope", look),
-    clientId: read("oidcClientId", look),
-    clientSecret: read("oidcClientSecret", look),
+    subject: subjectOf(lookUp("oidcSubject"), source, provider),
+    subjectAudience: read("oidcSubjectAudience", lookUp) ?? audience,
+    subjectTokenType: read("oidcSubjectTokenType", lookUp),
+    scope: read("oidcScope", lookUp),
+    clientId: read("oidcClientId", lookUp),
+    clientSecret: read("oidcClientSecret", lookUp),
   };
 }
 

@@ -59,8 +59,8 @@ export function hasLostAddress(field: Field, known: unknown, object: WireFields)
 /** Reports whether the object contains an address, or a reference to an address, in place of the mode. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
-  const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
-  return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
+  const isOmitted = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
+  return isOmitted && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
 
 /** Reports whether the object has a public address in any field. */

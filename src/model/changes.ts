@@ -127,23 +127,25 @@ export function sameValue(field: Field, one: unknown, other: unknown): boolean {
 
 /** Returns a value in the form used for comparisons. IPv6 addresses have one canonical form, as in URLs. */
 function comparable(field: Field, value: unknown): unknown {
-  const word = referencedValue(field, value) ?? undefined;
-  const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
-  return isLong ? URL.parse(`http://[${word}]`)?.hostname : word;
+  const remote = referencedValue(field, value) ?? undefined;
+  const isLong = field.addressFields !== undefined && typeof remote === "string" && isIPv6(remote);
+  return isLong ? URL.parse(`http://[${remote}]`)?.hostname : remote;
 }
 
 /**
  * Returns the value of a reference that the service returns as an object. The object's other members, such as prices, don't belong to the
  * instance. An object in place of the public address represents that address, unless its id is one of the `own` values.
  */
-export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
-  if (type !== "text") return word;
-  if (addressFields === undefined) return referencedId(word, ["id", "uuid", "slug", "name", "original_name"]);
-  const id = referencedId(word);
-  if (!isMap(word) || own.some((value) => isSameJson(value, id))) return id;
+export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
+  if (type !== "text") return remote;
+  if (addressFields === undefined)
+    return referencedId(remote, ["id", "uuid", "slug", "name", "original_name"]);
+  const id = referencedId(remote);
+  if (!isMap(remote) || own.some((value) => isSameJson(value, id))) return id;
   return (
-    ADDRESSES.map((name) => word[name]).find((address) => typeof address === "string" && isIP(address) > 0) ??
-    id
+    ADDRESSES.map((name) => remote[name]).find(
+      (address) => typeof address === "string" && isIP(address) > 0,
+    ) ?? id
   );
 }
 
@@ -151,10 +153,10 @@ export function referencedValue({ type, addressFields }: Field, word: unknown, .
 const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** Returns the id of an object, from the first member that contains one. Any other value is returned unchanged. */
-export function referencedId(word: unknown, members: readonly string[] = ["id"]): unknown {
-  if (!isMap(word)) return word;
+export function referencedId(remote: unknown, members: readonly string[] = ["id"]): unknown {
+  if (!isMap(remote)) return remote;
   const isId = (id: unknown): boolean => typeof id === "string" || typeof id === "number";
-  return members.map((name) => word[name]).find(isId) ?? word;
+  return members.map((name) => remote[name]).find(isId) ?? remote;
 }
 
 /** Reports whether two JSON values are equal. A number equals the same number in a string. */

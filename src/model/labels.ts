@@ -9,8 +9,8 @@ export function labelsOf(value: unknown): Labels {
 }
 
 /** Reports whether labels have an unknown form and can't be read. */
-export function isUnreadable({ type }: Field, word: unknown): boolean {
-  return type === "labels" && word !== undefined && word !== null && !isMap(word);
+export function isUnreadable({ type }: Field, remote: unknown): boolean {
+  return type === "labels" && remote !== undefined && remote !== null && !isMap(remote);
 }
 
 /**

@@ -96,8 +96,8 @@ function shownProperties(
   unmanaged: RemoteValues = {},
 ): string[] | undefined {
   const { shown: known = [] } = before;
-  const isTold = isFromOwnUrl && revision !== undefined;
-  const isShown = (name: string, isThere: boolean): boolean => (isTold ? isThere : known.includes(name));
+  const isComplete = isFromOwnUrl && revision !== undefined;
+  const isShown = (name: string, isThere: boolean): boolean => (isComplete ? isThere : known.includes(name));
   const optional = context.kind.fields.filter(
     ({ argument, name }) => argument === "optional" && (values[name] ?? unmanaged[name]) !== undefined,
   );
@@ -225,8 +225,8 @@ function ipAddress(
   unmanaged: RemoteValues = {},
 ): unknown {
   const [address] = fields.flatMap((field) => addressesIn(field, object));
-  const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
-  if (address !== undefined || isTold) return address;
+  const isComplete = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
+  if (address !== undefined || isComplete) return address;
   const { unmanaged: { publicIp: others } = {} } = before;
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);

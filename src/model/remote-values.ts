@@ -8,22 +8,22 @@ import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
  * those whose keys are in one of the `managed` values.
  */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word =
+  const remote =
     field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
   // A field that requires a replacement always has a value, so null proves nothing.
-  if (word === undefined || (word === null && field.change === "replace")) return undefined;
-  if (isUnreadable(field, word)) return undefined;
-  if (field.type === "text") return word;
-  if (field.type === "keys") return word ?? [];
-  const shown = labelsOf(word);
+  if (remote === undefined || (remote === null && field.change === "replace")) return undefined;
+  if (isUnreadable(field, remote)) return undefined;
+  if (field.type === "text") return remote;
+  if (field.type === "keys") return remote ?? [];
+  const shown = labelsOf(remote);
   const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
   const own = [...remoteKeysOf(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
 /** Returns a string field or the value of a reference. An empty string is treated as null. */
-export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): unknown {
-  return word === "" ? null : referencedValue(field, word, ...own);
+export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
+  return remote === "" ? null : referencedValue(field, remote, ...own);
 }
 
 /** Returns the remote values to record after a create or an update: those that differ from the arguments. */
@@ -36,8 +36,8 @@ export function remoteValuesAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    const word = remoteValueOf(field, object, value);
-    if (word !== undefined && !sameValue(field, word, value)) remoteValues[field.name] = word;
+    const remote = remoteValueOf(field, object, value);
+    if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;
 }
@@ -70,7 +70,7 @@ export interface DriftResult {
   readonly applied: RemoteValues;
   /** The names of the arguments that somebody has changed, and of the arguments that the reply omits. */
   readonly drifted: readonly string[];
-  readonly untold: readonly string[];
+  readonly omitted: readonly string[];
 }
 
 /** What the state records about the managed arguments. */
@@ -95,23 +95,23 @@ export function compareRemoteValues(
   const remoteValues: Record<string, Json> = {};
   const applied: Record<string, Json> = {};
   const drifted: string[] = [];
-  const untold: string[] = [];
+  const omitted: string[] = [];
   for (const field of fields) {
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const word = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
-    const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, word);
+    const remote = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
+    const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, remote);
     const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
-    if (now === undefined || isLost === undefined) untold.push(name);
+    if (now === undefined || isLost === undefined) omitted.push(name);
     // If a service returns null alongside an address, it also returns null without an address.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
         : compareField(
             field,
-            { value, word, applied: all[name], ipAddress, isEcho, isOtherForm },
+            { value, word: remote, applied: all[name], ipAddress, isEcho, isOtherForm },
             now,
             object,
           );
@@ -120,7 +120,7 @@ export function compareRemoteValues(
     if (seen.word !== undefined) remoteValues[name] = seen.word;
     if (seen.applied !== undefined) applied[name] = seen.applied;
   }
-  return { values, remoteValues, applied, drifted, untold };
+  return { values, remoteValues, applied, drifted, omitted };
 }
 
 /** An argument, and its remote value if the two differ. */
@@ -139,15 +139,15 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
   if (field.type === "labels") return compareLabels(field, given, now, object);
   const applied = isApplied(given.applied) ? given.applied : undefined;
   const known = { ...given, applied };
-  const { value, word } = known;
-  const isRemembered = word !== undefined;
-  if (sameValue(field, now, isRemembered ? word : value)) return known;
+  const { value, word: remote } = known;
+  const isRemembered = remote !== undefined;
+  if (sameValue(field, now, isRemembered ? remote : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may contain the recorded form
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || known.isOtherForm || isLateAddress(field, known, now, object)) return { ...known, word: now };
-  const last = isRemembered ? { value, word } : applied;
+  const last = isRemembered ? { value, word: remote } : applied;
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
@@ -158,18 +158,18 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
   const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
     const isLost =
       known.word !== undefined && !Object.hasOwn(remoteValues, key) && !Object.hasOwn(shown, key);
-    const word = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
-    const pair = { value, word, applied: appliedIn(applied, key) };
+    const remote = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
+    const pair = { value, word: remote, applied: appliedIn(applied, key) };
     return { key, ...compareField(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
   });
   const isDrifted = each.some((one) => one.isDrifted);
   const present = each.filter(({ value }) => value !== undefined);
   const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
-  const word = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
+  const remote = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
   const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
   return {
     value,
-    word: isDrifted ? (isSameJson(word, value) ? undefined : word) : known.word,
+    word: isDrifted ? (isSameJson(remote, value) ? undefined : remote) : known.word,
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };
@@ -179,20 +179,20 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
  * Reports whether a different remote value must be a normalized form of the argument. If a field requires a replacement, a difference in
  * case must not look like drift. The reply to the creation may repeat the request, so the normalized form may be unknown.
  */
-function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
-  if (change !== "replace" || typeof word !== "string" || typeof value !== "string") return false;
-  return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
+function isSameIgnoringCase({ change, isFixed }: Field, remote: unknown, value: unknown): boolean {
+  if (change !== "replace" || typeof remote !== "string" || typeof value !== "string") return false;
+  return isFixed || remote.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
 /** Converts a remote value to the form of an argument. Returns `undefined` for an absent value. */
-export function toProgramValue(field: Field, word: unknown): unknown {
-  if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
-  if (field.type === "text") return toText(referencedValue(field, word));
-  if (field.type === "keys") return word;
-  const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);
+export function toProgramValue(field: Field, remote: unknown): unknown {
+  if (remote === null || remote === undefined || isUnreadable(field, remote)) return undefined;
+  if (field.type === "text") return toText(referencedValue(field, remote));
+  if (field.type === "keys") return remote;
+  const labels = Object.entries(labelsOf(remote)).filter(([, label]) => label !== null);
   return Object.fromEntries(labels.map(([key, label]) => [key, toText(label)]));
 }
 
-function toText(word: unknown): string {
-  return typeof word === "string" ? word : JSON.stringify(word);
+function toText(remote: unknown): string {
+  return typeof remote === "string" ? remote : JSON.stringify(remote);
 }

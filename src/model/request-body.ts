@@ -71,11 +71,11 @@ function currentValue(field: Field, sources: Sources): unknown {
   const shown = shownIn(field, sources);
   if (field.type === "labels" || shown === undefined) return shown;
   const known = Object.hasOwn(remoteValues, name) ? remoteValues[name] : own;
-  const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
-  const isUntold = word === null && field.change === "replace"; // such a field always has a value
-  const isAsKnown = isUntold || sameValue(field, word, known);
+  const remote = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
+  const isUnknown = remote === null && field.change === "replace"; // such a field always has a value
+  const isAsKnown = isUnknown || sameValue(field, remote, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
-  return sendable(field, typeof word === "number" ? String(word) : word);
+  return sendable(field, typeof remote === "number" ? String(remote) : remote);
 }
 
 function sendable(field: Field, value: unknown): unknown {

@@ -57,7 +57,7 @@ interface CheckResult {
 export function check(
   kind: Kind,
   { olds, news: declared }: CheckedInputs,
-  { left, failure }: CheckFindings = {},
+  { unfinished: left, failure }: CheckFindings = {},
 ): CheckResult {
   const exists = olds?.key !== undefined;
   const { given } = declared;
@@ -140,7 +140,7 @@ function timeoutFailures(news: Desired): string[] {
 /** What a check depends on in addition to the inputs. */
 interface CheckFindings {
   /** The key and name of the unfinished creation that create will resume, and the time at which that creation started. */
-  readonly left?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
+  readonly unfinished?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed. */
   readonly failure?: string;
 }
@@ -209,7 +209,7 @@ async function recordAndInspectCheck(
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
-  return { left: { named, at: unfinished.at } };
+  return { unfinished: { named, at: unfinished.at } };
 }
 
 /** Moves the journal entries of interrupted creations to the current endpoint if the service has moved. */

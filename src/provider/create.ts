@@ -82,7 +82,7 @@ async function resumeCreation(
 ): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
   requireOwnKey(context, inputs); // a check may have run in the meantime
-  if (end.kind === "made") {
+  if (end.kind === "created") {
     const outs = await fitToProgram(context, end.object, left, inputs);
     if (outs !== undefined) {
       const resumed = await reportCreated(context, inputs, left, end.object.id, outs, left.id !== undefined);
@@ -111,7 +111,7 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
     const other = await journal.begin({ urn, ...lineage, ...pending });
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
     const end = await runCreation(context, inputs, pending, false);
-    if (end.kind === "made") {
+    if (end.kind === "created") {
       const hidden = end.isEcho ? { isEcho: true } : {};
       const asked = argumentsOf(context, inputs);
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);

@@ -83,12 +83,12 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
           finishInstancesOf(context, id, key),
         )
       : [];
-  const made = await idAfterRename(context, await createdObjectId(context, id, state), state);
+  const created = await idAfterRename(context, await createdObjectId(context, id, state), state);
   const option = { isRetained: context.session.tracker.isRetained(state), state };
-  await removeObject(context, made, state.project, option).catch(async (error: unknown) => {
+  await removeObject(context, created, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
       throw error;
-    await removeObject(context, await idAfterRename(context, made, state), state.project, option);
+    await removeObject(context, await idAfterRename(context, created, state), state.project, option);
   });
   for (const entry of late) await context.session.journal.remove(entry.key);
   if (imported === id) await context.session.journal.run.add({ gone: identityKey(identityOf(context, id)) });
@@ -156,8 +156,8 @@ async function finishInstancesOf(
     context.secretSources.push(requestedArguments(entry));
     if (entry.id === undefined) {
       const inputs = desired({ urn: entry.urn, project });
-      const mayBeThere = await finishAndDiscard(instances, inputs, unfinishedFromEntry(entry));
-      if (entry.isLate && mayBeThere) late.push(entry);
+      const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry(entry));
+      if (entry.isLate && mayExist) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))
       await warnOfObjectLeftAlone(instances, { id: entry.id, fields: {} });

@@ -81,11 +81,11 @@ async function find(
       secrets: [...(known?.strings ?? []), ...sessions.tokens],
       secretProperties: known?.names,
     } as const;
-    const words = formatError(error, circumstances);
+    const message = formatError(error, circumstances);
     const cause = withoutSecrets(error, circumstances.secrets);
-    if (!isCloudInfraError(cause)) throw new Error(words, { cause });
+    if (!isCloudInfraError(cause)) throw new Error(message, { cause });
     const { code, problem, status, traceId } = cause;
-    throw new CloudInfraError(code, words, { problem, status, traceId, cause });
+    throw new CloudInfraError(code, message, { problem, status, traceId, cause });
   }
 }
 

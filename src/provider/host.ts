@@ -139,18 +139,18 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     } catch (error) {
       const hasOwnTimeout = action !== "read" && resource.timeouts?.[action] !== undefined;
       const call = { verb: action, isLookedUp: resource.key === undefined, hasOwnTimeout };
-      const words = wordsFor(error, VERBS[action], resource, { id, known: secretSources, call });
-      if (!isPartialFailure(error)) throw new HostError(words, error);
+      const message = messageFor(error, VERBS[action], resource, { id, known: secretSources, call });
+      if (!isPartialFailure(error)) throw new HostError(message, error);
       // The host adds the provider's text only to successful results.
       const { bag } = seal({ ...error.outs, providerText: resource.providerText });
-      throw new InitializationError(error.id, bag, words, error);
+      throw new InitializationError(error.id, bag, message, error);
     } finally {
       await progress.clear();
     }
   }
 
   /** Formats an error. `known` lists everything that may contain secrets. */
-  function wordsFor(
+  function messageFor(
     error: unknown,
     verb: string,
     { urn, key }: HiddenInputs,
@@ -179,7 +179,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
   }
 
   /** The results of failed updates, by resource key. With an error hook, the engine repeats an update with the earlier state. */
-  const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
+  const unsaved = new Map<string, { readonly before: Recorded; readonly failure: PartialFailure }>();
 
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
@@ -198,7 +198,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       try {
         return await diffResource(kind, sessions, log, { id, olds, news });
       } catch (error) {
-        throw new HostError(wordsFor(error, "comparing", news, { id, known: [news, olds] }), error);
+        throw new HostError(messageFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }
     },
     create: (properties) => {
@@ -232,7 +232,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const before = parseRecorded(state);
       const { key = id } = before;
       const first = unsaved.get(key);
-      const earlier = isDeepStrictEqual(first?.before, before) ? first?.left : undefined;
+      const earlier = isDeepStrictEqual(first?.before, before) ? first?.failure : undefined;
       const olds = earlier?.outs ?? before;
       const news = withCurrentValues(olds, parseDesired(inputs));
       const work = async (context: Context, seal: Seal) => {
@@ -240,7 +240,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
           const { outs } = await updateResource(context, id, olds, news);
           return { outs: seal(outs).bag };
         } catch (error) {
-          if (isPartialFailure(error)) unsaved.set(key, { before, left: error });
+          if (isPartialFailure(error)) unsaved.set(key, { before, failure: error });
           else if (earlier !== undefined && isCloudInfraError(error))
             throw new PartialState(error, id, olds, earlier.hint ?? "");
           throw error;

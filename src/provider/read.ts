@@ -81,7 +81,7 @@ function readAfterUpdate(
   { operation: _, otherId: __, ...pending }: Pending,
   operation: Operation | undefined,
 ): FoundResource {
-  const { made, left } = compareRequested(context, state, pending, object);
+  const { made, unapplied: left } = compareRequested(context, state, pending, object);
   const seen = refreshedState(context, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
   const marks = pending.isUnsure ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
@@ -237,8 +237,8 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
  * the recorded one, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
-  const { drifted, untold } = compareWithState(context, item, state);
-  if (drifted.length === 0 && (untold.length === 0 || hasRecordedRevision(item, state))) return item;
+  const { drifted, omitted } = compareWithState(context, item, state);
+  if (drifted.length === 0 && (omitted.length === 0 || hasRecordedRevision(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
 }
 
@@ -268,7 +268,7 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
     ipAddress,
   };
   // A list may contain the same values in a different form, which must not replace the form of the object's own URL.
-  if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], untold: [] };
+  if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], omitted: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 
@@ -287,8 +287,8 @@ function refreshedState(context: Context, object: ApiObject, state: Recorded): F
 /** Returns the state of a `get`, with the remote values. Only a reply from the object's own URL proves that a value is missing. */
 function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
-    const word = object.fields[field.wire];
-    return word === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, word);
+    const remote = object.fields[field.wire];
+    return remote === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, remote);
   };
   const values = Object.fromEntries(context.kind.fields.map((field) => [field.name, shown(field)]));
   return {

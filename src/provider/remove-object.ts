@@ -130,8 +130,8 @@ async function waitForConfirmation(
   const isDeferred = accepted.kind !== "operation" && accepted.deferred;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
     const first = await finder.findAfterDeletion(ref, context);
-    const look = isDeferred ? await confirmLookup(context, ref, first) : first;
-    if ("missing" in look || isSuccessor(look.found, state)) return;
+    const result = isDeferred ? await confirmLookup(context, ref, first) : first;
+    if ("missing" in result || isSuccessor(result.found, state)) return;
     if (remainingMs(context.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",

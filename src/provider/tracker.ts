@@ -69,7 +69,7 @@ export class ResourceTracker {
   /** The keys of resources whose unfinished creations are handled by the create of their replacement. */
   private readonly replacing = new Set<string>();
   /** The values that the program sets in this run, by key. */
-  private readonly said = new Map<string, ProgramValues>();
+  private readonly programValues = new Map<string, ProgramValues>();
   /** The options `ignoreChanges` and `replaceOnChanges`, by key. */
   private readonly options = new Map<string, ChangeOptions>();
   /** The option `retainOnDelete`, by key and by URN. */
@@ -217,7 +217,7 @@ export class ResourceTracker {
     now: ProgramValues,
     { ignoreChanges, replaceOnChanges }: ChangeOptions = {},
   ): void {
-    this.said.set(key, now);
+    this.programValues.set(key, now);
     this.options.set(key, { ignoreChanges, replaceOnChanges });
   }
 
@@ -250,7 +250,7 @@ export class ResourceTracker {
 
   /** Returns inputs or a state with the values that the program sets in this run, if a check has reported them. */
   withCurrentValues<State extends HiddenInputs>(state: State): State {
-    const now = state.key === undefined ? undefined : this.said.get(state.key);
+    const now = state.key === undefined ? undefined : this.programValues.get(state.key);
     const isSame =
       now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(programValuesOf(state)));
     return isSame ? state : withProgramValues(state, now);
@@ -258,7 +258,7 @@ export class ResourceTracker {
 
   /** Reports whether a check has reported the values that the program sets in this run for the resource with this key. */
   hasCurrentValues(key: string | undefined): boolean {
-    return key !== undefined && this.said.has(key);
+    return key !== undefined && this.programValues.has(key);
   }
 
   /** Returns the URN under which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */

@@ -132,7 +132,7 @@ async function finishPendingUpdate(
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
 ): Promise<RecordedMembers> {
-  const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
+  const rename = { id, state: olds, pending, reported: { id: result, isProof: true } };
   const other = await findUnderReportedId(context, rename);
   if (other !== undefined) throw foundUnderOtherId(context, other, rename);
   const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {

@@ -56,10 +56,10 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   );
   const ids = objects.map(({ id }) => id);
   if (ids.length === 0) return;
-  const words =
+  const message =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
     "Pulumi doesn't manage it. If nobody uses it, delete it in the service.";
-  await warnWithoutSecrets(context, words);
+  await warnWithoutSecrets(context, message);
 }
 
 /** Warns that another resource manages the object of an interrupted creation: it imported the object, or the service reused the id. */
@@ -70,10 +70,10 @@ export async function warnOfObjectAdoptedElsewhere(
 ): Promise<void> {
   const { name } = context.kind;
   const resource = resourceName(inputs.urn);
-  const words =
+  const message =
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
     `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
-  await warnWithoutSecrets(context, words);
+  await warnWithoutSecrets(context, message);
 }
 
 /**
@@ -123,10 +123,10 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
     if (ids.length === 0) return;
     // The object's name may be a secret, so the warning gives the resource's name.
     const { name } = context.kind;
-    const words =
+    const message =
       `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
       `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
-    await warnWithoutSecrets(context, words);
+    await warnWithoutSecrets(context, message);
   } catch (error) {
     // Without the list, there is nothing to report. The creation continues, or fails for its own reasons.
     if (!isCloudInfraError(error)) throw error;
@@ -134,6 +134,9 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
 }
 
 /** Warns the user. Removes the call's secrets and tokens from the message, because even an id may contain one. */
-export async function warnWithoutSecrets({ session, secretSources }: Context, words: string): Promise<void> {
-  await session.warn(redact(words, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
+export async function warnWithoutSecrets(
+  { session, secretSources }: Context,
+  message: string,
+): Promise<void> {
+  await session.warn(redact(message, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
 }

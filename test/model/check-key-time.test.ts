@@ -4,7 +4,7 @@ import { check } from "./typed";
 
 const fresh = { region: "eu-1", __key: "fresh", __keyAt: 2 };
 const keyOf = (olds: Record<string, unknown>, left?: { named: { key: string }; at: number }) => {
-  const { __key, __keyAt } = check(projectKind, olds, fresh, { left }).inputs;
+  const { __key, __keyAt } = check(projectKind, olds, fresh, { unfinished: left }).inputs;
   return { __key, __keyAt };
 };
 

@@ -19,5 +19,5 @@ test("treats null as unknown if only a replacement can change the property", () 
     { values, remoteValues: {} },
     { image: null, project: null },
   );
-  expect(seen).toMatchObject({ values, drifted: [], untold: ["project", "image"] });
+  expect(seen).toMatchObject({ values, drifted: [], omitted: ["project", "image"] });
 });

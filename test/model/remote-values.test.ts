@@ -75,13 +75,13 @@ describe("the comparison with the remote values", () => {
     compareRemoteValues(instanceFields, { values: known, remoteValues }, object);
 
   test("reports no drift of an unchanged object, and keeps the program's values", () => {
-    expect(compare(echo)).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: [] });
+    expect(compare(echo)).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], omitted: [] });
   });
 
   test("reports no drift of an unchanged normalized value", () => {
     const remoteValues = { image: "img-7", publicIp: "203.0.113.7" };
     const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, remoteValues);
-    expect(seen).toEqual({ values, remoteValues, applied: {}, drifted: [], untold: [] });
+    expect(seen).toEqual({ values, remoteValues, applied: {}, drifted: [], omitted: [] });
   });
 
   test.each([
@@ -160,7 +160,7 @@ describe("the comparison with the remote values", () => {
       remoteValues,
       applied: {},
       drifted: [],
-      untold: [],
+      omitted: [],
     });
   });
 
@@ -170,7 +170,7 @@ describe("the comparison with the remote values", () => {
       remoteValues: { image: "img-7" },
       applied: {},
       drifted: [],
-      untold: Object.keys(values),
+      omitted: Object.keys(values),
     });
   });
 
@@ -178,7 +178,7 @@ describe("the comparison with the remote values", () => {
     "treats labels of an unknown form as unknown, not as removed: %j",
     (labels) => {
       const seen = compare({ ...echo, labels });
-      expect(seen).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: ["labels"] });
+      expect(seen).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], omitted: ["labels"] });
     },
   );
 
@@ -197,13 +197,13 @@ describe("the comparison with the remote values", () => {
       {},
       managed,
     );
-    expect(seen).toMatchObject({ values: managed, remoteValues: {}, drifted: [], untold: [] });
+    expect(seen).toMatchObject({ values: managed, remoteValues: {}, drifted: [], omitted: [] });
   });
 
   test("treats a number and the same numeric string as equal, also in labels", () => {
     const known = { ...values, flavor: "4", labels: { size: "3", ratio: "1.0" } };
     const seen = compare({ ...echo, flavor: 4, labels: { size: 3, ratio: 1 } }, {}, known);
-    expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], untold: [] });
+    expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], omitted: [] });
     expect(compare({ ...echo, flavor: 5 }, {}, known).drifted).toContain("flavor");
     expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
   });

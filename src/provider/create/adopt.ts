@@ -80,24 +80,25 @@ export async function adopt(
 ): Promise<{ id: string; outs: Recorded }> {
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
-  const left = await findUnfinishedCreation(context, inputs);
+  const unfinished = await findUnfinishedCreation(context, inputs);
   await requireUnmanaged(context, inputs, id); // the diff of another resource may have claimed the object in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
-  const makers = await findPossibleCreators(context, before.object);
-  const hasWaited = left !== undefined && (await finishOwnCreation(context, inputs, left, makers));
-  const { object, there, wanted, differences } = hasWaited
+  const creators = await findPossibleCreators(context, before.object);
+  const hasWaited =
+    unfinished !== undefined && (await finishOwnCreation(context, inputs, unfinished, creators));
+  const { object, found, wanted, differences } = hasWaited
     ? await compareForImport(context, inputs, id)
     : before;
   const release = async (): Promise<void> => {
-    await releaseObject(makers, context, before.object);
-    if (left?.key !== undefined) await context.session.journal.remove(left.key);
+    await releaseObject(creators, context, before.object);
+    if (unfinished?.key !== undefined) await context.session.journal.remove(unfinished.key);
   };
   try {
     const outs =
       differences.length === 0
         ? { ...initialOutputs(context, object, inputs, argumentsOf(context, wanted)), ...ADOPTED }
-        : (await applyUpdate(context, id, { ...there, ...ADOPTED }, wanted)).outs;
+        : (await applyUpdate(context, id, { ...found, ...ADOPTED }, wanted)).outs;
     await release();
     return { id, outs };
   } catch (error) {
@@ -105,8 +106,8 @@ export async function adopt(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw importDiffers(context, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
-    const unmade = differences.filter(({ field }) => error.fields.includes(field));
-    throw importDiffers(context, id, inputs, unmade, error);
+    const unapplied = differences.filter(({ field }) => error.fields.includes(field));
+    throw importDiffers(context, id, inputs, unapplied, error);
   }
 }
 
@@ -135,12 +136,12 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 async function finishOwnCreation(
   context: Context,
   inputs: Desired,
-  left: UnfinishedCreation,
-  makers: readonly PossibleCreator[],
+  unfinished: UnfinishedCreation,
+  creators: readonly PossibleCreator[],
 ): Promise<boolean> {
-  if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
+  if (creators.some(({ key, isCertain }) => isCertain && key === unfinished.key)) return false;
   // The user may be importing the object to resolve an unknown outcome.
-  await finishAndDiscard(context, inputs, left, { mayBeLost: true });
+  await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
   return true;
 }
 
@@ -152,13 +153,13 @@ interface PossibleCreator {
 
 /** Returns the unfinished creations of all resources that have created, or may have created, an imported object. */
 async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
-  const makers: PossibleCreator[] = [];
+  const creators: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
     if (!isUrnOf(context.kind, entry.urn)) continue;
     const made = entry.id ?? (await createdBy(context, entry));
-    if (made === id || made === undefined) makers.push({ key: entry.key, isCertain: made === id });
+    if (made === id || made === undefined) creators.push({ key: entry.key, isCertain: made === id });
   }
-  return makers;
+  return creators;
 }
 
 /** Returns the id of the created object if the operation has ended. A running operation may still name a different object. */
@@ -170,12 +171,12 @@ async function createdBy(context: Context, { operation }: Entry): Promise<string
 
 /** Records that the state contains an object, so that no unfinished creation deletes or adopts it (I3). */
 async function releaseObject(
-  makers: readonly PossibleCreator[],
+  creators: readonly PossibleCreator[],
   context: Context,
   { id }: ApiObject,
 ): Promise<void> {
   const { journal } = context.session;
-  for (const { key, isCertain } of makers) {
+  for (const { key, isCertain } of creators) {
     if (isCertain) {
       // A check may have assigned the key to the creation's resource, and a request with that key would return the imported object.
       await markFinished(context, { key });
@@ -197,11 +198,11 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   // Unless the service is known to convert keys to lower case, a label whose key differs in case may belong to somebody else.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
   const ignored = session.tracker.ignoredBy(inputs.key);
-  const there = stateAsFound(exact, object, inputs, ignored);
-  const wanted = withIgnoredValues(kind.fields, ignored, { olds: there, news: inputs });
+  const found = stateAsFound(exact, object, inputs, ignored);
+  const wanted = withIgnoredValues(kind.fields, ignored, { olds: found, news: inputs });
   // An empty list removes keys that the reply omits. The update must not remove any other omitted property.
   const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
-    const value = there[field.name];
+    const value = found[field.name];
     const isSame = sameValue(field, value, desired);
     return !isShown && (canRemove(exact, object, field) ? isChanged(field, value, desired) : !isSame);
   };
@@ -210,7 +211,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw importDiffers(context, id, inputs, lasting);
-  return { object, there, wanted, differences };
+  return { object, found, wanted, differences };
 }
 
 /** Reports whether this is the only field that an update could remove, because the reply contains all the others and the revision. */

@@ -25,7 +25,7 @@ import { outcomeUnknown, warnOfSameNamed } from "../warnings";
  * repeat the request.
  */
 export type CreationEnd =
-  | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
+  | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** Nothing was created, or the creation left a failed object. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
   /** The service replays a stored failure for this key (§4.7), so another key is required. */
@@ -34,7 +34,7 @@ export type CreationEnd =
 /**
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
  *
- * @param again whether an earlier process may have sent the request
+ * @param isResumed whether an earlier process may have sent the request
  * @throws PartialState if the outcome is unknown. The state then contains everything that another machine needs to resume the creation
  * @throws CloudInfraError `provider_changed` if another provider started the creation
  */
@@ -42,29 +42,29 @@ export async function runCreation(
   context: Context,
   inputs: Desired,
   begun: Pending,
-  again: boolean,
+  isResumed: boolean,
 ): Promise<CreationEnd> {
-  if (again) requireSameProvider(context, begun);
-  if (again && begun.key !== undefined) await context.session.journal.resume(begun.key);
+  if (isResumed) requireSameProvider(context, begun);
+  if (isResumed && begun.key !== undefined) await context.session.journal.resume(begun.key);
   let pending = begun;
   context.secretSources.push(requestedArguments(begun, inputs.secrets));
   try {
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
       try {
-        return await waitForCreation(context, known, sentFields(pending), again);
+        return await waitForCreation(context, known, sentFields(pending), isResumed);
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
       // The service may have purged the finished operation. The key still leads to its result (E2).
     }
-    const sent = await sendRequest(context, inputs, pending, again);
+    const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
     const { id, url } = sent.operation;
     if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
-    return await waitForCreation(context, sent.operation, sentFields(pending), again);
+    return await waitForCreation(context, sent.operation, sentFields(pending), isResumed);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
@@ -76,13 +76,13 @@ async function sendRequest(
   context: Context,
   inputs: Desired,
   pending: Pending,
-  again: boolean,
+  isResumed: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
   // The record may be incomplete or damaged.
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
-  if (!isKnown || pending.at === undefined || (again && !isKeyKept(pending)))
+  if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
     throw await outcomeUnknown(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
@@ -90,7 +90,7 @@ async function sendRequest(
     accepted = await context.kind.requests(client).create(body, key, context);
   } catch (error) {
     // If an earlier process may have sent the request, no failure proves that nothing was created.
-    if (!isCloudInfraError(error) || again || (error.sent && !error.replayed)) throw error;
+    if (!isCloudInfraError(error) || isResumed || (error.sent && !error.replayed)) throw error;
     if (!error.replayed) return { kind: "failed", error };
     await warnOfSameNamed(context, inputs, pending);
     return { kind: "key spent", error };
@@ -99,9 +99,9 @@ async function sendRequest(
   }
   if (accepted.kind === "operation") return { operation: accepted.operation };
   const { object } = accepted;
-  return again
+  return isResumed
     ? confirmReplayedObject(context, object, sentFields(pending))
-    : { kind: "made", object, isEcho: true };
+    : { kind: "created", object, isEcho: true };
 }
 
 /**
@@ -113,7 +113,10 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
     if (seen !== undefined)
-      return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
+      return {
+        kind: "created",
+        object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } },
+      };
   }
   const message = `${context.kind.name} ${object.id} was created by an interrupted run, but no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
@@ -124,16 +127,16 @@ async function waitForCreation(
   context: Context,
   begun: Operation,
   sent: Sent,
-  again: boolean,
+  isResumed: boolean,
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
   if (!isSuccess(operation)) return failedCreation(context, operation, sent);
   try {
-    return { kind: "made", object: await readCreatedObject(context, operation, sent, again) };
+    return { kind: "created", object: await readCreatedObject(context, operation, sent, isResumed) };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
-    if (again && isGone) return { kind: "failed", error };
+    if (isResumed && isGone) return { kind: "failed", error };
     throw error;
   }
 }
@@ -157,7 +160,7 @@ async function readCreatedObject(
   context: Context,
   operation: Operation,
   sent: Sent,
-  again: boolean,
+  isResumed: boolean,
 ): Promise<ApiObject> {
   const { client } = context.session;
   const { name } = context.kind;
@@ -169,7 +172,7 @@ async function readCreatedObject(
   const details = { resultId: id, operation: summarizeOperation(operation) };
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, doesn't exist`;
   const gone = new CloudInfraError("no_result", missing, details);
-  if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
+  if (isResumed && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
     // A working result link doesn't prove that the service supports GET for single objects.
     return await client.readResult(operation, context);
@@ -178,7 +181,7 @@ async function readCreatedObject(
     if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
   const ref = { kind: context.kind, id, project: sent.project };
-  const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);
+  const seen = isResumed ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error) ? withDetails(error, details) : error;
   });

@@ -68,7 +68,7 @@ export async function applyUpdate(
   const { before, isMade } = await prepareWrite(context, asked, current);
   const change: Change = { ...asked, before };
   const sent: WriteResult = isMade
-    ? { kind: "there", object: before, isOthers }
+    ? { kind: "already applied", object: before, isOthers }
     : await writeOrKeep(context, change, before);
   const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
@@ -203,15 +203,15 @@ async function readBackOrKeep(
   written: WriteResult,
   ended: Operation | undefined,
 ): Promise<UpdateOutcome> {
-  const told = reportedIdOf(context, change, written, ended);
-  const rename = renameOf(change, told);
+  const reported = reportedIdOf(context, change, written, ended);
+  const rename = renameOf(change, reported);
   let other: string | undefined;
   try {
     other = await findUnderReportedId(context, rename);
     if (other === undefined) return await waitUntilApplied(context, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, told);
+    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, reported);
     const hint =
       "The service has accepted the update. Run `pulumi up` again, on any machine, to check its result";
     throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
@@ -236,14 +236,14 @@ function objectMissing(
   context: Context,
   change: Change,
   error: CloudInfraError,
-  told?: ReportedId,
+  reported?: ReportedId,
 ): Promise<CloudInfraError> {
-  return errorAfterRename(context, error, renameOf(change, told));
+  return errorAfterRename(context, error, renameOf(change, reported));
 }
 
-function renameOf(change: Change, told?: ReportedId) {
+function renameOf(change: Change, reported?: ReportedId) {
   const state = { ...change.olds, ...hiddenInputsOf(change.news) };
-  return { id: change.id, state, pending: pendingUpdate(change), told };
+  return { id: change.id, state, pending: pendingUpdate(change), reported };
 }
 
 /** Returns the error with the state after an update that the service may have accepted, and whose result is unknown. */
@@ -280,7 +280,7 @@ export class NotApplied extends CloudInfraError {
     const hints = {
       address:
         'Check in the service whether the instance uses the mode: the service may return the address instead. If so, add `ignoreChanges: ["publicIp"]`',
-      word: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
+      normalized: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
       former: `Check in the service whether the object has the value, possibly in a normalized form. If it doesn't, ${options}`,
       none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
     } as const;

@@ -16,26 +16,28 @@ import {
  * update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may include
  * properties that the reply omits.
  */
-export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
+export type Verdict = "applied" | "retry" | { readonly conflict: readonly PropertySides[] };
 
 /**
  * Decides whether an object conflicts with an update.
  *
- * @param unsure the comparison before a request that may have been applied, if there was one
+ * @param known.beforeUnknown the comparison before a request that may have been applied, if there was one
  * @param countsNew whether a field that the program sets for the first time has changed since it was last read
  * @param isKnown whether the object has the recorded revision, so that nobody has changed it
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
   known: {
-    unsure: readonly PropertySides[] | undefined;
+    beforeUnknown: readonly PropertySides[] | undefined;
     countsNew: (field: Field) => boolean;
     isKnown: boolean;
   },
 ): Verdict {
-  const { unsure, countsNew, isKnown } = known;
+  const { beforeUnknown, countsNew, isKnown } = known;
   const isOwn =
-    unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
+    beforeUnknown !== undefined &&
+    !beforeUnknown.some(isChangedByOthers) &&
+    isUpdateApplied(sides, isNormalizedForm);
   const conflict = sides.filter(
     (side) =>
       isChangedByOthers(side) &&
@@ -43,13 +45,13 @@ export function judgeConflict(
       (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
+  if (isOwn || sides.filter(isToChange).every(isProven)) return "applied";
   // Many services omit empty fields, so an omitted property may have become empty.
-  const untold = sides.filter(
+  const omitted = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
-  return isKnown || untold.length === 0 ? "again" : { conflict: untold };
+  return isKnown || omitted.length === 0 ? "retry" : { conflict: omitted };
 }
 
 const MAX_CELL_CHARACTERS = 48;

@@ -54,7 +54,7 @@ export async function waitUntilApplied(
   change: Change,
   written: WriteResult,
 ): Promise<UpdateOutcome> {
-  if (written.kind === "there") {
+  if (written.kind === "already applied") {
     const { object, isOthers } = written;
     return { object, own: object, unapplied: [], isOthers };
   }
@@ -63,7 +63,7 @@ export async function waitUntilApplied(
     (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
   // While the object has its former revision, a field may still change if the reply omits it, or if its value may be a normalized form of the
   // desired one.
-  const isUntold = ({ object }: UpdateOutcome): boolean =>
+  const isOmitted = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
     );
@@ -79,7 +79,7 @@ export async function waitUntilApplied(
     );
   const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
-    (isUntold(seen) || isUnproven(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
+    (isOmitted(seen) || isUnproven(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
       context,
@@ -98,25 +98,25 @@ export function isPending(written: WriteResult): boolean {
 }
 
 async function readAfterUpdate(context: Context, change: Change, sent: Sent): Promise<UpdateOutcome> {
-  const look = await requireUpdatedObject(context, change);
+  const latest = await requireUpdatedObject(context, change);
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
-  const isOld = own !== undefined && isOlder(look, own, past);
+  const isOld = own !== undefined && isOlder(latest, own, past);
   // Fields that the reply omits are unknown, not removed.
-  const object = isOld ? { ...own, fields: { ...look.fields, ...own.fields } } : look;
-  const isTold = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
+  const object = isOld ? { ...own, fields: { ...latest.fields, ...own.fields } } : latest;
+  const isComplete = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
   return {
     object,
     own,
     before: sent.before,
     unapplied: unappliedFields(change, sent, object),
-    isOutdated: isOld && look.revision !== undefined && !isTold,
+    isOutdated: isOld && latest.revision !== undefined && !isComplete,
   };
 }
 
 /** Returns the object in the reply to the update, unless it contains the former values because the service applies the change later. */
 export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
-  if (sent.kind === "there") return sent.object;
+  if (sent.kind === "already applied") return sent.object;
   const { accepted } = sent;
   if (accepted.kind !== "object" || accepted.object.id !== change.id || accepted.deferred) return undefined;
   const { revision } = accepted.object;
@@ -130,9 +130,9 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
 }
 
 /** Reports whether a lagging list contains no revision, or an earlier one than the update's reply. */
-function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
+function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
-  return look.revision === undefined || past.includes(look.revision);
+  return latest.revision === undefined || past.includes(latest.revision);
 }
 
 /** Reports whether an object still has the revision in If-Match, so that nothing has changed since then. */
@@ -166,8 +166,10 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   // The reply may contain the former values, and the read may contain somebody else's later change.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
-  const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
-  return change.fields.filter((field) => unmade.some((side) => side.field === field));
+  const unapplied = sidesIn(after).filter(
+    (side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)),
+  );
+  return change.fields.filter((field) => unapplied.some((side) => side.field === field));
 }
 
 function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): PropertySides[] {
@@ -192,7 +194,7 @@ export type PossibleReason =
   /** The service may return the former address instead of the mode. */
   | "address"
   /** The service may normalize the value. An update of only that field would prove this, because it wouldn't change the revision. */
-  | "word"
+  | "normalized"
   /** The update changed nothing, so the object may have had the value before, in a normalized form. */
   | "former";
 
@@ -204,7 +206,8 @@ export function possibleReasonFor(
   const sides = sidesOf(unapplied, change, object.fields);
   if (sides.some(mayShowMode)) return "address";
   const isOneOfMore = unapplied.length < change.fields.length;
-  if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side))) return "word";
+  if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))
+    return "normalized";
   return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
@@ -229,18 +232,18 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
   const isMade = (field: Field): boolean =>
     !unapplied.includes(field) && (changed.includes(field) || isNew(field));
-  const made = change.fields.filter(isMade);
-  const others = context.kind.fields.filter((field) => !made.includes(field));
+  const appliedFields = change.fields.filter(isMade);
+  const others = context.kind.fields.filter((field) => !appliedFields.includes(field));
   const values = {
     ...argumentsOf(context, news),
     ...Object.fromEntries(unapplied.map(({ name }) => [name, olds[name]])),
   };
   const remoteValues = {
     ...pickFields(others, remembered),
-    ...Object.assign({}, ...made.map((field) => remoteValueAfter(field, change, outcome))),
+    ...Object.assign({}, ...appliedFields.map((field) => remoteValueAfter(field, change, outcome))),
   };
   // If a mode was just set, a new address may be somebody else's choice, unless the update's reply contains it.
-  const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
+  const marks = Object.fromEntries(appliedFields.map(({ name }) => [name, { value: news[name] }]));
   const modes = others.filter(
     (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
   );
@@ -253,8 +256,8 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemovedFields(tellable, object, olds);
-  const { drifted, untold } = compareRemoteValues(context.kind.fields, known, now.fields);
-  const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
+  const { drifted, omitted } = compareRemoteValues(context.kind.fields, known, now.fields);
+  const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && omitted.includes(name);
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that somebody chose would look like one that the service assigned.
@@ -269,8 +272,8 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     remoteValues,
     applied: {
       ...pickFields(others, applied),
-      ...formerPairs(change, made),
-      ...unprovenValues(change, outcome, made),
+      ...formerPairs(change, appliedFields),
+      ...unprovenValues(change, outcome, appliedFields),
       ...Object.fromEntries(ofTheirs),
     },
     before: { ...olds, revision: undefined },
@@ -309,14 +312,14 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
  * Returns marks for applied values whose remote values are unknown, because somebody else may have changed them. If the service accepts the
  * applied value again at the same revision, a remote value that a refresh accepted is a normalized form of it.
  */
-function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
+function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};
   const isOpen = (side: PropertySides): boolean =>
     side.desired !== undefined &&
     differsFromDesired(side) &&
     !mayBeNormalizedForm(side) &&
     !keepsAddress(side, change, seen);
-  const open = sidesAfter(made, change, seen.object.fields).filter(isOpen);
+  const open = sidesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];
@@ -327,10 +330,10 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
 }
 
 /** Returns former values with their remote values. If the program sets such a value again, its remote value proves that it was applied. */
-function formerPairs({ olds, news }: Change, made: readonly Field[]): RemoteValues {
+function formerPairs({ olds, news }: Change, appliedFields: readonly Field[]): RemoteValues {
   const { remoteValues = {}, applied = {} } = olds;
   return Object.fromEntries(
-    made.flatMap((field): [string, Applied][] => {
+    appliedFields.flatMap((field): [string, Applied][] => {
       const { name, type } = field;
       const isRemembered = Object.hasOwn(remoteValues, name);
       const pair = isRemembered ? { value: olds[name], word: remoteValues[name] } : appliedIn(applied, name);

@@ -51,9 +51,9 @@ export async function presentUnlessRenamed(
 /** Returns the new id that an update's reply or operation names, if the service has an object with that id. */
 export async function findUnderReportedId(
   context: Context,
-  { id, state, pending, told }: Rename,
+  { id, state, pending, reported }: Rename,
 ): Promise<string | undefined> {
-  const other = told?.isProof ? told.id : undefined;
+  const other = reported?.isProof ? reported.id : undefined;
   if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
   return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined
     ? undefined
@@ -65,17 +65,17 @@ interface Rename {
   readonly id: string;
   readonly state: Recorded;
   readonly pending: Pending;
-  readonly told?: ReportedId | undefined;
+  readonly reported?: ReportedId | undefined;
 }
 
 /** Returns the error for an object that can't be found after an update. If its id may have changed, the state keeps the object. */
 export async function errorAfterRename(
   context: Context,
   error: CloudInfraError,
-  { id, state, pending, told }: Rename,
+  { id, state, pending, reported }: Rename,
 ): Promise<CloudInfraError> {
   if (!isConfirmedAbsence(error) || !mayBeRenamed(state, pending)) return error;
-  const renamed = await findRenamed(context, id, state, pending, told);
+  const renamed = await findRenamed(context, id, state, pending, reported);
   if (renamed === undefined) return error;
   const { id: other, named } = renamed;
   if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
@@ -124,8 +124,8 @@ export async function idAfterRename(context: Context, id: string, state: Recorde
   const pending = state.pending;
   if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
-  const told = { id: await resultIdOfUpdate(context, pending), isProof: true };
-  const elsewhere = await findUnderReportedId(context, { id, state, pending, told });
+  const reported = { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const elsewhere = await findUnderReportedId(context, { id, state, pending, reported });
   if (elsewhere !== undefined) return elsewhere;
   const object = await findFresh(context, objectRefOf(context.kind, id, state));
   if (object !== undefined && !isOtherObject(object, state)) return id;
@@ -184,14 +184,14 @@ export async function findRenamed(
   id: string,
   state: Recorded,
   pending: Pending,
-  told?: ReportedId,
+  reported?: ReportedId,
 ): Promise<RenamedObject | undefined> {
   const { finder, tracker } = context.session;
   const { asked, isUnsure = false } = pending;
-  const { id: other, isProof } = told ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
-  const isTold = other !== undefined && other !== id;
-  if (isProof && isTold) return { id: other, named: [] };
-  if (!isTold && !mayBeDerivedFrom(id, state.name)) return undefined;
+  const { id: other, isProof } = reported ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const isOther = other !== undefined && other !== id;
+  if (isProof && isOther) return { id: other, named: [] };
+  if (!isOther && !mayBeDerivedFrom(id, state.name)) return undefined;
   const objects = await finder.list(objectRefOf(context.kind, id, state), "recent", context);
   const named = [...objects.values()].filter(
     (object) =>

@@ -76,7 +76,7 @@ export interface RequestedOutcome {
   /** The properties of the state that the update has changed. */
   readonly made: RecordedMembers;
   /** The values that the service may still set. */
-  readonly left: RemoteValues | undefined;
+  readonly unapplied: RemoteValues | undefined;
 }
 
 /**
@@ -112,7 +112,7 @@ export function compareRequested(
     Object.fromEntries(
       Object.entries<Json>(properties).filter(([name]) => !names.some((one) => one === name)),
     );
-  const left = others(asked);
+  const unapplied = others(asked);
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
@@ -122,7 +122,7 @@ export function compareRequested(
       },
       applied: others(applied),
     },
-    left: unlessEmpty(left),
+    unapplied: unlessEmpty(unapplied),
   };
 }
 

@@ -15,7 +15,7 @@ import { type Change, withUnsettled } from "./requested";
 
 /** The result of an update: the service accepted its PUT, or the object was already as desired. */
 export type WriteResult =
-  | { readonly kind: "there"; readonly object: ApiObject; readonly isOthers: boolean }
+  | { readonly kind: "already applied"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
       readonly accepted: Accepted;
@@ -39,9 +39,9 @@ export async function prepareWrite(
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
   // The object may be newer than the state, or older because a list lags. A PUT would reveal which one. Without a PUT, another read is
   // required.
-  const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
+  const isAgain = judged(context, change, current, sides(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
-  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "made";
+  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "applied";
   return { before, isMade };
 }
 
@@ -55,7 +55,7 @@ export async function prepareWrite(
  */
 export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
-  let unsure: readonly PropertySides[] | undefined;
+  let beforeUnknown: readonly PropertySides[] | undefined;
   let refusal: CloudInfraError | undefined;
   try {
     for (let tries = 1; ; tries++) {
@@ -63,16 +63,18 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       const answer = await put(context, change, before, revision);
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
-      if (answer.sent) unsure = sides(context, change, before);
+      if (answer.sent) beforeUnknown = sides(context, change, before);
       // The service has a different revision, so a read that returns the same one is outdated.
       before = await newerThan(context, change, before, "catching up");
-      if (verdict(context, change, before, unsure, refusal) === "made")
-        return { kind: "there", object: before, isOthers: unsure === undefined };
+      if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
+        return { kind: "already applied", object: before, isOthers: beforeUnknown === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
         throw tooManyConflicts(context, before, refusal, tries);
     }
   } catch (error) {
-    throw unsure !== undefined && isCloudInfraError(error) ? withDetails(error, { sent: true }) : error;
+    throw beforeUnknown !== undefined && isCloudInfraError(error)
+      ? withDetails(error, { sent: true })
+      : error;
   }
 }
 
@@ -164,7 +166,7 @@ function judged(
   change: Change,
   object: ApiObject,
   all: readonly PropertySides[],
-  unsure?: readonly PropertySides[],
+  beforeUnknown?: readonly PropertySides[],
 ): Verdict {
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
@@ -174,7 +176,7 @@ function judged(
   const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
-  return judgeConflict(sides, { unsure, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
+  return judgeConflict(sides, { beforeUnknown, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
@@ -186,13 +188,13 @@ function verdict(
   context: Context,
   change: Change,
   object: ApiObject,
-  unsure?: readonly PropertySides[],
+  beforeUnknown?: readonly PropertySides[],
   refusal?: CloudInfraError,
-): "made" | "again" {
+): "applied" | "retry" {
   const all = sides(context, change, object);
-  const found = judged(context, change, object, all, unsure);
+  const found = judged(context, change, object, all, beforeUnknown);
   // A former value that is desired again proves nothing while an earlier update may still replace it.
-  if (found === "made" && change.unsettled !== undefined) return "again";
+  if (found === "applied" && change.unsettled !== undefined) return "retry";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
@@ -210,7 +212,7 @@ function verdict(
   });
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
-        unsure !== undefined && found.conflict.every(isToChange)
+        beforeUnknown !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and this update or somebody else changed ${names} of ${context.kind.name} ${change.id}`
           : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
         `To ${isReplacement ? `replace the ${context.kind.name}` : "set the program's values"}, run ${refresh}, then \`pulumi up\`. ` +

@@ -27,7 +27,9 @@ describe("somebody else's value of a property that the program sets for the firs
       const { message } = await failureOf(update(saved.state));
       expect(rowsOf(message).map(([name]) => name)).toContain(property);
       // A refresh changes nothing that the program doesn't manage.
-      expect(message.replaceAll(/\s+/g, " ")).toContain("To set the program's values, run `pulumi refresh`, then `pulumi up`");
+      expect(message.replaceAll(/\s+/g, " ")).toContain(
+        "To set the program's values, run `pulumi refresh`, then `pulumi up`",
+      );
       const seen = await refreshed(service, saved, saved.state);
       // Once more, and nobody knows of it.
       const theirs = { labels: { owner: "again" }, public_ip: "198.51.100.2" };
