@@ -45,7 +45,7 @@ export function parseToken(text: string, source: string): string {
  * @throws CloudInfraError `config_invalid` if the file can't be read
  */
 export async function readTokenFile(file: string, kind: string, source: string) {
-  const name = `${kind} ${file}, named by ${source},`;
+  const name = `${kind} ${file} from ${source}`;
   try {
     return { text: await readFile(path.resolve(file), "utf8"), name };
   } catch (cause) {
@@ -53,7 +53,7 @@ export async function readTokenFile(file: string, kind: string, source: string) 
     const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
     throw new CloudInfraError(
       "config_invalid",
-      `${isPath ? name : `${kind} named by ${source}`} can't be read`,
+      `${isPath ? name : `${kind} from ${source}`} can't be read`,
       {
         ...(isPath && { cause }),
         hint: "Check the path. Relative paths are resolved from the program's folder.",

@@ -155,7 +155,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  */
 export function readCertificates(file: string): readonly string[] {
   const failed = (why: string): CloudInfraError =>
-    new CloudInfraError("config_invalid", `the CA file ${file}, set by cloudinfra:caFile, ${why}`, {
+    new CloudInfraError("config_invalid", `the CA file ${file} from cloudinfra:caFile ${why}`, {
       hint: "Set `caFile` to a PEM file that contains the CA certificates. Relative paths are resolved from the program's folder.",
     });
   let text: string;

@@ -174,10 +174,9 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   const reason =
     wait === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service requested a wait of ${formatDuration(wait)}, but the time limit is ${limit}`;
-  const message = `${reason}: ${failure.summary}`;
-  const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
-  return new CloudInfraError("timeout", message, { ...details, cause: failure });
+      : `the service asked for a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
+    const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
+  return new CloudInfraError("timeout", reason, { ...details, cause: failure });
 }
 
 /**

@@ -198,9 +198,9 @@ async function subjectFromFile(file: string): Promise<string> {
 
 function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
   const token = env[name];
-  if (token !== undefined) return parseToken(token, `the variable ${name}, named by ${SUBJECT},`);
+  if (token !== undefined) return parseToken(token, `the variable ${name} from ${SUBJECT}`);
   // Anything other than a conventional name may be the token itself, so it must not appear in the message.
-  const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name}, named by ${SUBJECT},` : ` named by ${SUBJECT}`;
+  const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name} from ${SUBJECT}` : ` from ${SUBJECT}`;
   throw new CloudInfraError("config_missing", `the variable${named} is not set`, {
     hint: "Set it in the environment of `pulumi`.",
   });

@@ -50,8 +50,8 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   const inConfiguration: Lookup = (name) => {
     const source =
       provider === undefined
-        ? `the stack's setting cloudinfra:${name}`
-        : `the argument \`${name}\` of the provider "${provider}"`;
+        ? `the stack setting cloudinfra:${name}`
+        : `the \`${name}\` argument of the provider "${provider}"`;
     // The stack takes precedence over the environment, so the variable would not correct the value.
     const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
     return found(configured(`cloudinfra:${name}`), source, hint);
@@ -109,7 +109,7 @@ function hintToSet(name: SettingName, provider: string | undefined, example?: st
 }
 
 function argumentHint(name: SettingName, provider: string): string {
-  return `Set the argument \`${name}\` of the provider "${provider}" in the program, and run \`pulumi up\`.`;
+  return `Set the \`${name}\` argument of the provider "${provider}" in the program, and run \`pulumi up\`.`;
 }
 
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {

@@ -108,7 +108,7 @@ async function tokenFromCommand(
   clock: Clock,
   former: readonly string[],
 ): Promise<string> {
-  const name = `the token command, set by ${source},`;
+  const name = `the token command from ${source}`;
   const command = start(value);
   const limit = limitOf(LIMIT_MS, clock);
   try {

@@ -34,7 +34,7 @@ export class CloudInfraError extends Error {
   readonly status: number | undefined;
   /** The HTTP method of the request. */
   readonly method: string | undefined;
-  /** The path of the request, without origin and query. */
+  /** The path of the request, without the origin and the query string. */
   readonly path: string | undefined;
   /** The trace id of the reply. The service's operators can use it to look up the request. */
   readonly traceId: string | undefined;

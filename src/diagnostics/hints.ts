@@ -106,7 +106,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   unauthorized: [
     {
       when: "a token in the stack's configuration",
-      applies: ({ summary }) => summary.endsWith("from the stack's setting cloudinfra:token (401)"),
+      applies: ({ summary }) => summary.endsWith("from the stack setting cloudinfra:token (401)"),
       hint: SET_TOKEN,
     },
     {
@@ -156,7 +156,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a request that is too large",
       applies: ({ status }) => status === 413,
-      hint: "Shorten the values of the resource",
+      hint: "Reduce the size of the resource's arguments",
     },
     {
       when: "a creation",
@@ -228,7 +228,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   unsupported: [
     changeInPlace(() => "Add"),
     {
-      hint: `Check ${ENDPOINT}: the service there doesn't support the request`,
+      hint: `Check ${ENDPOINT}: this address doesn't support the request`,
     },
   ],
   operation_failed: "Fix the problem that the service reported, and run the command again",

@@ -66,7 +66,7 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   );
 }
 
-/** Returns the forms of a secret that a service may repeat. */
+/** Returns the encodings in which a service may repeat a secret. */
 function partsOf(secret: string): string[] {
   const pieces = secret.split(/[\r\n<>]+/).map((piece) => piece.trim());
   const [, type, key] = SSH_KEY.exec(secret) ?? [];

@@ -174,9 +174,9 @@ export interface Behaviour {
   cachedReplies: "all" | "successes";
   /** How long first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
   keyRetentionMs: number;
-  /** The status of the reply to a key that was used for a different request. @default 422 */
+  /** The status of the reply if the key was already used for a different request. @default 422 */
   keyReuseStatus: 422 | 409 | 400;
-  /** The problem code in the reply to a key that was used for a different request. @default "idempotency_key_reused" */
+  /** The problem code in the reply if the key was already used for a different request. @default "idempotency_key_reused" */
   keyReuseCode: string;
 
   // Problem documents

@@ -104,7 +104,7 @@ export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, probl
   };
 }
 
-/** Returns the reply to a rejected request. `members` replace members of its problem document. */
+/** Returns the reply to a rejected request. `members` overrides members of its problem document. */
 export function problemReply(source: Source, refusal: Refusal, path: string, members: object = {}): Reply {
   const problem = problemOnWire(source.behaviour, problemOf(source, refusal, path));
   return {

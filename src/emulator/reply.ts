@@ -40,7 +40,7 @@ function isEmpty(value: unknown): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** Returns the object without some fields. */
+/** Returns a copy of the object without the given fields. */
 export function without(fields: readonly string[], object: object): object {
   if (fields.length === 0) return object;
   return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)));

@@ -204,7 +204,7 @@ export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]
   return names.map((name) => path.join(folder, name));
 }
 
-/** Reads the entries in a folder, by file. Skips damaged files, which may belong to other programs. */
+/** Reads the entries in a folder, keyed by file. Skips damaged files, which may belong to other programs. */
 export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
   const read = (await entryFilesIn(disk, folder)).map(async (file) => {
     const entry = parseEntry((await readText(disk, file)) ?? "");

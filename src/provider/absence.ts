@@ -70,18 +70,24 @@ export async function requireVisibleProject(context: Context, ref: ObjectRef): P
 /** Reports whether the project of an object is visible or was deleted by this program. */
 export async function isProjectVisible(
   context: Context,
-  { kind, id, project, createdAt }: ObjectRef,
+  { kind, id, project, shownProject, createdAt }: ObjectRef,
 ): Promise<boolean> {
   if (kind === projectKind) return wasDeletionRequested(context, id, createdAt);
   const { finder } = context.session;
-  const parent = { kind: projectKind, id: project ?? "", project: undefined };
+  const parent = { kind: projectKind, project: undefined };
   // The list must be requested after the checks, because the token's permissions may have changed.
   const projects = await finder.list(parent, "fresh", context);
   if (project === undefined) return projects.size > 0;
-  const isShown =
-    projects.has(project) || "found" in (await finder.findAgain(parent, { missing: "list" }, context));
-  if (isShown) await forgetDeletionRequest(context, project);
-  return isShown || wasDeletionRequested(context, project, createdAt);
+  const isListed = (one: string): boolean => projects.has(one);
+  const ids = [...new Set([project, shownProject ?? project])];
+  for (const one of ids.some(isListed) ? ids.filter(isListed) : ids) {
+    const isShown =
+      isListed(one) ||
+      "found" in (await finder.findAgain({ ...parent, id: one }, { missing: "list" }, context));
+    if (isShown) await forgetDeletionRequest(context, one);
+    if (isShown || (await wasDeletionRequested(context, one, createdAt))) return true;
+  }
+  return false;
 }
 
 /**

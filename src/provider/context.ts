@@ -105,10 +105,9 @@ export function objectRefOf(
     createdAt,
   }: Pick<Recorded, "project" | "remoteValues" | "shown" | "createdAt">,
 ): ObjectRef {
-  // The program may name the project, but the service lists projects by id.
   const word = remoteValues.project;
-  const shownId = typeof word === "string" || typeof word === "number" ? String(word) : project;
-  return { kind, id, project: shownId, createdAt, wasReadByGet: shown !== undefined };
+  const shownProject = typeof word === "string" || typeof word === "number" ? String(word) : undefined;
+  return { kind, id, project, shownProject, createdAt, wasReadByGet: shown !== undefined };
 }
 
 /**

@@ -258,7 +258,7 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const isSame = isManaged(state) && hasRecordedRevision(object, state);
   // If only a list has shown the object so far, its own URL may show the same values in a different form.
-  const isOtherForm = isSame && state.shown === undefined;
+  const isOtherForm = isSame && !isEcho && state.shown === undefined;
   const known = {
     values: argumentsOf(context, state),
     remoteValues,

@@ -30,7 +30,7 @@ export function machine(): Machine {
   const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-recover-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   writeFileSync(path.join(root, "Pulumi.yaml"), "name: app\nruntime: nodejs\n");
-  const env = { XDG_STATE_HOME: path.join(root, "state") };
+  const env = { XDG_STATE_HOME: path.join(root, "state"), PULUMI_HOME: path.join(root, "pulumi") };
   const warn = (message: string): never => {
     throw new Error(message);
   };

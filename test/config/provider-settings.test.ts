@@ -30,7 +30,7 @@ describe("an explicit provider", () => {
     expect(read({ ...eu, concurrency: "4", allowHttp: "true" }, environment)).toMatchObject({
       provider: "eu",
       endpoint: eu.endpoint,
-      token: { kind: "token", value: "t-eu", source: 'the argument `token` of the provider "eu"' },
+      token: { kind: "token", value: "t-eu", source: 'the `token` argument of the provider "eu"' },
       concurrency: 4,
       allowHttp: true,
       maxRequestsPerSecond: 3,
@@ -80,7 +80,7 @@ describe("a token is never sent to another endpoint", () => {
   ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
     const said = words({ endpoint: eu.endpoint }, environment);
     expect(said).toContain('the provider "eu" has no `token`');
-    expect(said).toContain('Set the argument `token` of the provider "eu" in the program');
+    expect(said).toContain('Set the `token` argument of the provider "eu" in the program');
   });
 
   test("a provider with its own endpoint ignores the former endpoints of the environment", () => {
@@ -100,14 +100,14 @@ test.each<[string, Texts, string]>([
   [
     "a wrong setting",
     { ...eu, concurrency: "t-secret" },
-    '`concurrency` of the provider "eu" must be a number',
+    '`concurrency` argument of the provider "eu" must be a number',
   ],
-  ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the argument `tokenFile` of the provider "eu"'],
+  ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the `tokenFile` argument of the provider "eu"'],
   ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
-    '`oidcSubject` of the provider "eu" must be github, file:<path> or env:<variable>',
+    '`oidcSubject` argument of the provider "eu" must be github, file:<path> or env:<variable>',
   ],
 ])("an error about %s doesn't contain the value", (_what, args, why) => {
   const said = words(args);

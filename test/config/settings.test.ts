@@ -62,7 +62,7 @@ describe("an error about an invalid setting names its source and the correction,
     ["formerEndpoints", '["https://a', "CLOUDINFRA_FORMER_ENDPOINTS"],
   ])("%s: %s", (name, value, variable) => {
     const inStack = words({ ...needed, [name]: value });
-    expect(inStack).toContain(`the stack's setting cloudinfra:${name} must be `);
+    expect(inStack).toContain(`the stack setting cloudinfra:${name} must be `);
     expect(inStack).toContain(`pulumi config set cloudinfra:${name}`);
     expect(inStack, "the stack takes precedence").not.toContain(variable);
     expect(inStack).not.toContain(`${value} `);
@@ -123,7 +123,7 @@ describe("a setting", () => {
 describe("the token's source", () => {
   test.each(["token", "tokenFile", "tokenCommand"] as const)("can be %s", (kind) => {
     const found = readSettings(stackOf({ endpoint: needed.endpoint, [kind]: "x" }), {});
-    expect(found.token).toEqual({ kind, value: "x", source: `the stack's setting cloudinfra:${kind}` });
+    expect(found.token).toEqual({ kind, value: "x", source: `the stack setting cloudinfra:${kind}` });
   });
 
   test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("can be an exchange: %s", (kind) => {
@@ -134,7 +134,7 @@ describe("the token's source", () => {
     expect(found.token).toEqual({
       kind,
       value: "https://sts.example.com",
-      source: `the stack's setting cloudinfra:${kind}`,
+      source: `the stack setting cloudinfra:${kind}`,
       subject: { kind: "file", path: "/run/token" },
       subjectAudience: "a",
       subjectTokenType: "urn:ietf:params:oauth:token-type:jwt",
@@ -145,11 +145,11 @@ describe("the token's source", () => {
   test.each([
     [
       undefined,
-      "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer requires a token",
+      "cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
     ],
     [
       "eyJ-a-token",
-      "the stack's setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
+      "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
     ],
     ["file:", "cloudinfra:oidcSubject must be github"],
   ])("causes an error that lists the valid subjects if the subject is %s", (oidcSubject, wanted) => {
@@ -169,11 +169,11 @@ describe("the token's source", () => {
   });
 
   test.each([
-    [{ token: "t-1", tokenFile: "f" }, {}, "cloudinfra:token and the stack's setting cloudinfra:tokenFile"],
+    [{ token: "t-1", tokenFile: "f" }, {}, "cloudinfra:token and the stack setting cloudinfra:tokenFile"],
     [
       { tokenFile: "f", oidcIssuer: "https://sts.example.com" },
       {},
-      "cloudinfra:tokenFile and the stack's setting cloudinfra:oidcIssuer",
+      "cloudinfra:tokenFile and the stack setting cloudinfra:oidcIssuer",
     ],
     [
       {},

@@ -28,7 +28,7 @@ function fromFile(text: string): { source: TokenSource; write: (text: string) =>
 
 const fromCommand = (value: string): TokenSource =>
   tokenSource(
-    { kind: "tokenCommand", value, source: "the stack's setting cloudinfra:tokenCommand" },
+    { kind: "tokenCommand", value, source: "the stack setting cloudinfra:tokenCommand" },
     NOTHING,
   );
 
@@ -96,7 +96,7 @@ describe("a token file", () => {
     );
     const words = await failureOf(source);
     expect(words).toContain(
-      `the token file ${file}, named by the variable CLOUDINFRA_TOKEN_FILE, can't be read`,
+      `the token file ${file} from the variable CLOUDINFRA_TOKEN_FILE can't be read`,
     );
     expect(words).toContain("ENOENT");
     writeFileSync(file, "t-1");
@@ -108,7 +108,7 @@ describe("a token file", () => {
     async (value) => {
       const source = tokenSource({ kind: "tokenFile", value, source: "cloudinfra:tokenFile" }, NOTHING);
       const words = await failureOf(source);
-      expect(words).toContain("the token file named by cloudinfra:tokenFile can't be read");
+      expect(words).toContain("the token file from cloudinfra:tokenFile can't be read");
       expect(words).not.toContain(value);
     },
   );

@@ -182,11 +182,11 @@ describe("any other error", () => {
   });
 
   it.each([
-    ["the stack's setting cloudinfra:token", true],
+    ["the stack setting cloudinfra:token", true],
     ["the variable CLOUDINFRA_TOKEN", true],
-    ["the stack's setting cloudinfra:tokenFile (/run/token)", false],
+    ["the stack setting cloudinfra:tokenFile (/run/token)", false],
     ["the variable CLOUDINFRA_TOKEN_COMMAND", false],
-    ['the argument `token` of the provider "eu"', false],
+    ['the `token` argument of the provider "eu"', false],
     ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
   ])(
     "has the setting cloudinfra:token in the hint only if the token comes from it: %s",
@@ -209,7 +209,7 @@ describe("any other error", () => {
         [],
         provider,
       );
-    expect(hint("the stack's setting cloudinfra:token")).not.toContain("CLOUDINFRA_TOKEN");
+    expect(hint("the stack setting cloudinfra:token")).not.toContain("CLOUDINFRA_TOKEN");
     expect(hint("the variable CLOUDINFRA_TOKEN")).toMatch(
       /config set --secret cloudinfra:token.*CLOUDINFRA_TOKEN/,
     );

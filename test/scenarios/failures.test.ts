@@ -85,7 +85,7 @@ describeOnEngines("a failing creation", (engine) => {
       await stack.setConfig("cloudinfra:token", { secret: "wrong-token-42" });
       const refused = await stack.run("up");
       expect(errorOf(refused, "p")).toMatch(
-        /rejected the token from the stack's setting cloudinfra:token \(401\)/,
+        /rejected the token from the stack setting cloudinfra:token \(401\)/,
       );
       expect(refused.output).not.toContain("wrong-token-42");
       await stack.setConfig("cloudinfra:token", { secret: token });

@@ -143,7 +143,10 @@ export type LookupResult =
 export interface ObjectRef {
   readonly kind: Kind;
   readonly id: string;
+  /** The project as the program sets it. */
   readonly project: string | undefined;
+  /** The remote value of the project, if it differs. Either one may be the id in the list of projects, and the other a name or a link. */
+  readonly shownProject?: string | undefined;
   /** The recorded creation date. */
   readonly createdAt?: Recorded["createdAt"];
   /** Whether the state records that GET has returned the object. */

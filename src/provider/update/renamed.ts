@@ -160,7 +160,7 @@ export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Re
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
-/** Returns the id that an update's operation names, if it has succeeded. */
+/** Returns the id that an update's operation reports, if the operation has succeeded. */
 async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
   const ended = operation && (await fetchOperation(context, operation));
   return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;

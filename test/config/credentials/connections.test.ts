@@ -159,7 +159,7 @@ describe("a private certificate authority", () => {
   ])("in %s causes an error that names the file", (name, text, why) => {
     const file = path.join(folder, name);
     if (text !== undefined) writeFileSync(file, text);
-    expect(() => open({ caFile: file })).toThrow(`the CA file ${file}, set by cloudinfra:caFile, ${why}`);
+    expect(() => open({ caFile: file })).toThrow(`the CA file ${file} from cloudinfra:caFile ${why}`);
   });
 
   test.each(["caFile", "NODE_EXTRA_CA_CERTS", "both"])(

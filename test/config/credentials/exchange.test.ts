@@ -35,7 +35,7 @@ describe("a token exchange", () => {
     expect(await source.get()).toBe(service.issued[0]);
     expect(service.exchanges[0]?.query).toEqual({ p: "policy" });
     expect(source.origin).toBe(
-      `the token exchange at ${service.tokenEndpoint} (the stack's setting cloudinfra:oidcTokenEndpoint)`,
+      `the token exchange at ${service.tokenEndpoint} (the stack setting cloudinfra:oidcTokenEndpoint)`,
     );
   });
 
@@ -56,7 +56,7 @@ describe("a token exchange", () => {
     });
     expect(authorization).toMatch(/^Basic /);
     expect(source.origin).toBe(
-      `the token exchange at ${service.tokenEndpoint} (the stack's setting cloudinfra:oidcTokenEndpoint)`,
+      `the token exchange at ${service.tokenEndpoint} (the stack setting cloudinfra:oidcTokenEndpoint)`,
     );
   });
 

@@ -94,7 +94,7 @@ describe("docs/credentials.md", () => {
       message
         .replace("cloudinfra:token is", `cloudinfra:\${name} is`)
         .replace(/^(rejected the request: )\w+/, "$1")
-        .replace(/^(the token command, set by ).*/, "$1");
+        .replace(/^(the token command from ).*/, "$1");
     expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);
   });
 

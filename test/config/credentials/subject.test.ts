@@ -77,10 +77,10 @@ describe("another subject token", () => {
   const settings = { oidcTokenEndpoint: "https://sts.example.com/token" };
 
   test.each([
-    ["env:ID_TOKEN", "the variable ID_TOKEN, named by cloudinfra:oidcSubject, is not set"],
+    ["env:ID_TOKEN", "the variable ID_TOKEN from cloudinfra:oidcSubject is not set"],
     [
       `file:${tmpdir()}/none-such`,
-      `the file ${tmpdir()}/none-such, named by cloudinfra:oidcSubject, can't be read`,
+      `the file ${tmpdir()}/none-such from cloudinfra:oidcSubject can't be read`,
     ],
   ])("causes an error that names its source if it is missing: %s", async (oidcSubject, why) => {
     expect(await wordsOf(sourceOf({ settings: { ...settings, oidcSubject } }).get())).toContain(why);
@@ -94,7 +94,7 @@ describe("another subject token", () => {
     "that is missing causes an error without its source if that may be the token itself: %s",
     async (oidcSubject) => {
       const getting = () => sourceOf({ settings: { ...settings, oidcSubject } }).get();
-      expect(await wordsOf(getting())).toMatch(/^.*the (variable|file) named by cloudinfra:oidcSubject /);
+      expect(await wordsOf(getting())).toMatch(/^.*the (variable|file) from cloudinfra:oidcSubject /);
       await expectSilentOn(getting(), oidcSubject.replace(/^\w+:/, ""));
     },
   );
@@ -126,7 +126,7 @@ describe("another subject token", () => {
     writeFileSync(file, "");
     const empty = sourceOf({ settings, clock: new FakeClock({ auto: true }) });
     expect(await wordsOf(empty.get())).toContain(
-      `the file ${file}, named by cloudinfra:oidcSubject, is empty`,
+      `the file ${file} from cloudinfra:oidcSubject is empty`,
     );
     rmSync(path.dirname(file), { recursive: true });
   });

@@ -235,7 +235,7 @@ describe("the address of a token service", () => {
     ["https://sts.example.com/#x", 'must not contain "#"'],
   ])("is rejected if it is %s", (address, why) => {
     for (const name of ["oidcTokenEndpoint", "oidcIssuer"])
-      expect(open({ [name]: address })).toThrow(`the stack's setting cloudinfra:${name} ${why}`);
+      expect(open({ [name]: address })).toThrow(`the stack setting cloudinfra:${name} ${why}`);
   });
 
   test("must not have a query if it is an issuer", () => {

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Emulator } from "../../../src/emulator";
 import { existingInstance, type Service, startService } from "../service";
 
@@ -51,4 +51,23 @@ test("a refresh removes a deleted instance if the program names the project and 
   service.emulator.remove(id);
   const { instances } = await service.newProviders();
   expect(await instances.read(id, state)).toEqual({});
+});
+
+const forms = {
+  link: (project: unknown) => `/v1/projects/${project}`,
+  "id in upper case": (project: unknown) => String(project).toUpperCase(),
+};
+
+describe.each(Object.entries(forms))("a service that shows a %s in place of the project's id", (_name, form) => {
+  const spelling = (now: Readonly<Record<string, unknown>>): object => ({ ...now, project: form(now.project) });
+
+  test.each([200, 404, 405] as const)("confirms a deletion, and a refresh after one: GET %d", async (getObject) => {
+    const service = await startService({ behaviour: { spelling, getObject } });
+    const [one, other] = [await existingInstance(service), await existingInstance(service)];
+    service.emulator.remove(other.id);
+    const { instances } = await service.newProviders();
+    await instances.delete(one.id, one.state);
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await instances.read(other.id, other.state)).toEqual({});
+  });
 });

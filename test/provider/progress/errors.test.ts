@@ -71,7 +71,7 @@ describe("the settings", () => {
     const service = await startService();
     const { instances } = await service.newProviders({ token: "wrong-token" });
     const { message } = await failureOf(instances.create(instanceNews()));
-    expect(message).toContain("rejected the token from the stack's setting cloudinfra:token (401)");
+    expect(message).toContain("rejected the token from the stack setting cloudinfra:token (401)");
     expect(message).toContain("pulumi config set --secret cloudinfra:token");
     expect(message).not.toContain("wrong-token");
   });
