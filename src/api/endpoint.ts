@@ -57,11 +57,13 @@ export function pathOf(...segments: string[]): string {
   return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
 }
 
+/** Reports whether a path can contain an id. URL parsers resolve "." and ".." even if they are percent-encoded. */
+export function isPathSegment(id: string): boolean {
+  return !["", ".", ".."].includes(id);
+}
+
 function encodeSegment(segment: string): string {
-  // URL parsers resolve "." and ".." even if they are percent-encoded.
-  if (segment === "" || segment === "." || segment === "..") {
-    throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
-  }
+  if (!isPathSegment(segment)) throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
   return encodeURIComponent(segment.toWellFormed());
 }
 

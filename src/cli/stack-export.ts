@@ -144,22 +144,35 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
     const value = plaintext(inputs[key]);
     return typeof value === "string" ? value : undefined;
   };
+  const name = setting(PROVIDER_NAME);
   return {
     urn,
     /** The URN and id, as in the references of resources to their provider. */
     reference: `${urn}::${id}`,
     /** The name of an explicit provider. Undefined for default providers. */
-    name: setting(PROVIDER_NAME),
+    name,
     /** Whether the provider was created by the engine and not by the program. The engine adds the version of the package to its name. */
-    isDefault: /::default(_[\w.-]*)?$/.test(urn),
+    isDefault: name === undefined && /::default(_[\w.-]*)?$/.test(urn),
     /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
     setting,
   };
 }
 
-/** Finds an explicit provider of the stack. @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
+/**
+ * Finds an explicit provider of the stack.
+ *
+ * @param name its name, or its URN if several providers have the same name
+ * @throws CloudInfraError `config_missing` if the stack has no such provider, or `config_invalid` if it has several
+ */
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
-  const found = providers.find((one) => one.name === name);
+  const [found, ...others] = providers.filter((one) => one.name === name || one.urn === name);
+  const other = others.find(({ urn }) => urn !== found?.urn);
+  if (found !== undefined && other !== undefined)
+    throw new CloudInfraError(
+      "config_invalid",
+      `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`,
+      { hint: "Give the URN of one of them with --provider." },
+    );
   if (found !== undefined) return found;
   const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
   throw new CloudInfraError(

@@ -1,3 +1,4 @@
+import { isPathSegment } from "../api/endpoint";
 import { REVISION_FIELDS, revisionOf } from "../api/objects";
 import type { WireReply, WireRequest } from "../api/transport";
 import type { CloudInfraError } from "../diagnostics/error";
@@ -197,6 +198,12 @@ export const readingPoints = {
     const items = [...instances.items, ...projects.items];
     const [sample] = items;
     if (sample === undefined) return unknown("No object exists");
+    const unusable = items.find((fields) => !hasUsableId(fields));
+    if (unusable !== undefined)
+      return limited(
+        `The id "${unusable.id}" can't be a part of a URL`,
+        "Refreshes, changes and deletions of this object fail",
+      );
     const matches = (pattern: RegExp): boolean => items.every(({ id }) => pattern.test(String(id)));
     const isSlug = ({ id, name }: WireFields): boolean =>
       typeof name === "string" && [String(id), String(id).replace(/-\d+$/, "")].includes(slug(name));
@@ -305,7 +312,7 @@ export const readingPoints = {
     return unknown("No instance has a public address");
   }),
   deletedObjects: point("Deleted objects", ({ instances }) => {
-    const deleted = instances.items.find((fields) => isDeleted({ id: String(fields.id), fields }));
+    const deleted = instances.items.find(isDeletedItem);
     if (deleted === undefined) return works("None is listed");
     const softDelete = String(deleted.status);
     const observation = `Remain listed with the status ${softDelete}`;
@@ -394,6 +401,11 @@ function judgePages(
     ? works(observation, behaviour)
     : limited(observation, "Refreshing many objects takes more requests", { behaviour });
 }
+
+/** Whether a URL can contain the id of an object. */
+export const hasUsableId = ({ id }: WireFields): boolean => isPathSegment(String(id));
+
+export const isDeletedItem = (fields: WireFields): boolean => isDeleted({ id: String(fields.id), fields });
 
 export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
   return (typeof cursor === "string" && cursor !== "") || typeof cursor === "number"

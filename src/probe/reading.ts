@@ -6,12 +6,13 @@ import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/kinds";
 import { deadlineIn } from "../polling/clock";
-import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
 import {
   accessPoints,
   cursorOf,
   type Exchange,
+  hasUsableId,
+  isDeletedItem,
   type List,
   readingPoints,
   type Samples,
@@ -100,9 +101,9 @@ class Reader {
       return { findings: judge(accessPoints, { ...access, error, elsewhere }) };
     }
     const instances = await this.list("instances");
-    const existing = instances.items.find((fields) => !isDeleted({ id: String(fields.id), fields }));
-    const [instanceItem = existing] = existing === undefined ? instances.items : [existing];
-    const item = instanceItem ?? projects.items[0];
+    const readable = instances.items.filter(hasUsableId);
+    const instanceItem = readable.find((fields) => !isDeletedItem(fields)) ?? readable[0];
+    const item = instanceItem ?? projects.items.find(hasUsableId);
     const path = item && pathOf(instanceItem ? "instances" : "projects", String(item.id));
     const single = path === undefined ? undefined : await this.get(path);
     const samples: Samples = {

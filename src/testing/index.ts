@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
 import { isOfTarget, type SettingName, settings, variableName } from "../config/settings";
 import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
+import { projectFileFor, readProjectFile } from "../journal/location";
 import { currentRun } from "../resources/sdk";
 
 export { type MockedProgram, type MockedResource, type MocksOptions, mocks } from "./mocks";
@@ -90,6 +91,7 @@ export async function withEmulator<T>(
   body: (test: WithEmulator) => Promise<T>,
 ): Promise<T> {
   const { program = process.cwd(), config = {}, behaviour, env = {} } = options;
+  const stackConfig = typeof program === "string" ? stackConfigFolder(program) : undefined;
   const temporary = await mkdtemp(path.join(os.tmpdir(), "pulumi-cloudinfra-test-"));
   const emulator = await startEmulator({ behaviour: { operationMs: 100, ...behaviour } });
   const stackName = `test-${randomUUID().slice(0, 8)}`;
@@ -104,10 +106,17 @@ export async function withEmulator<T>(
     return await body({ stack, emulator, fault: (name) => emulator.fail(FAULTS[name](emulator)) });
   } finally {
     await emulator.stop();
-    if (typeof program === "string")
-      await rm(path.join(program, `Pulumi.${stackName}.yaml`), { force: true });
+    if (stackConfig !== undefined)
+      await rm(path.join(stackConfig, `Pulumi.${stackName}.yaml`), { force: true });
     await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Returns the folder in which the CLI keeps the configuration of the stacks of a program. */
+function stackConfigFolder(program: string): string {
+  const file = projectFileFor(path.resolve(program));
+  if (file === undefined) return program;
+  return path.resolve(path.dirname(file), readProjectFile(file).stackConfigDir ?? ".");
 }
 
 type Environment = Record<string, string>;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { parseExport } from "../../src/cli/stack-export";
-import { exported, TOKEN } from "./exports";
+import { explicitProvider, parseExport } from "../../src/cli/stack-export";
+import { exported, TOKEN, urnOf } from "./exports";
 
 const text = JSON.stringify(exported());
 
@@ -39,4 +39,16 @@ it("never includes a part of the export in an error", () => {
     expect(() => parseExport(wrong)).toThrow();
     expect(() => parseExport(wrong)).not.toThrow(TOKEN);
   }
+});
+
+it("requires the URN of an explicit provider if several have its name", () => {
+  const [type, id] = ["pulumi:providers:pulumi-nodejs", "c0ffee"];
+  const urns = [urnOf(type, "eu"), urnOf(`app:Site$${type}`, "eu")];
+  const resources = urns.map((urn) => ({ urn, id, type, inputs: { "cloudinfra:providerName": "eu" } }));
+  const stack = (...some: typeof resources) => parseExport(JSON.stringify(exported({ resources: some })));
+  expect(() => explicitProvider(stack(...resources), "eu")).toThrow(`such as ${urns.join(" and ")}`);
+  for (const urn of urns) expect(explicitProvider(stack(...resources), urn)).toMatchObject({ urn, name: "eu" });
+  // The state contains a provider twice while the deletion of its former version is pending.
+  const [eu] = resources;
+  expect(eu && explicitProvider(stack(eu, eu), "eu").urn).toBe(urns[0]);
 });

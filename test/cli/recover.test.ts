@@ -233,6 +233,21 @@ describe("recover", () => {
     expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
   });
 
+  it("keeps the address of an explicit provider whose name is like that of a default provider", async () => {
+    const { journal, write, recover } = machine();
+    const provider = {
+      ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", "default_eu"), id: "eu", custom: true },
+      type: "pulumi:providers:pulumi-nodejs",
+      inputs: { "cloudinfra:endpoint": ENDPOINT, "cloudinfra:providerName": "default_eu" },
+    };
+    const ofProvider = resource(INSTANCE, "web", instanceInputs(), { provider: `${provider.urn}::eu` });
+    const file = write(
+      exported({ resources: [provider], pending: [creating(ofProvider)], settings: undefined }),
+    );
+    await recover(["--file", file, "--endpoint", "https://new.example.com"]);
+    expect(await journal.list()).toMatchObject([{ urn: WEB, provider: "default_eu" }]);
+  });
+
   it("prefers the address of --endpoint, and requires it if no other is known", async () => {
     const { journal, write, recover } = machine();
     const unknown = write(exported({ pending: [web], settings: undefined }));

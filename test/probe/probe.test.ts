@@ -178,6 +178,24 @@ describe("probing a service that misbehaves", () => {
     expect(wrongToken?.observation).toBe("302 with no problem document");
   });
 
+  test.each([
+    ["instance", { id: ".." }],
+    ["project", undefined],
+  ])("reports everything else if the id of the only %s can't be a part of a URL", async (_what, instance) => {
+    const { origin } = await startService(({ path }): Answer => {
+      const items = path === "/v1/projects" ? [{ id: "..", name: "shop" }] : instance ? [instance] : [];
+      return /s$/.test(path) ? { body: { ...PAGE, items } } : NOT_FOUND;
+    });
+    const findings = await probed(origin);
+    expect(findings.find(({ point }) => point === "ids")).toMatchObject({
+      verdict: "limited",
+      observation: 'The id ".." can\'t be a part of a URL',
+    });
+    expect(findings.map(({ point }) => point)).toEqual(
+      expect.arrayContaining(["wrongToken", "singleObject", "clock"]),
+    );
+  });
+
   test("reports an outage as such, and not as a rejected token", async () => {
     const emulator = await populated();
     emulator.fail({ kind: "status", status: 503, times: Number.POSITIVE_INFINITY });

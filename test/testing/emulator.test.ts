@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
@@ -97,6 +97,19 @@ describe("withEmulator", () => {
 });
 
 describe.runIf(pulumiOnPath())("withEmulator with the CLI", () => {
+  it("leaves no file behind if the program is below its project file, which moves the configuration of stacks", async () => {
+    const dir = temporaryFolder();
+    const program = path.join(dir, "app");
+    for (const folder of ["app", "stacks"]) mkdirSync(path.join(dir, folder));
+    writeFileSync(path.join(dir, "Pulumi.yaml"), "name: x\nruntime: nodejs\nstackConfigDir: stacks\n");
+    const before = readdirSync(dir, { recursive: true });
+    const during = await withEmulator({ program, config: { a: "b" } }, async () =>
+      readdirSync(path.join(dir, "stacks")),
+    );
+    expect(during).toEqual([expect.stringMatching(/^Pulumi\.test-/)]);
+    expect(readdirSync(dir, { recursive: true })).toEqual(before);
+  });
+
   it("runs a program in a folder, and injects each documented fault", async () => {
     const source = 'const p = new Project("p", { region: "r" }); exports.id = p.id;';
     const { dir, remove, write } = programFolder(source);
