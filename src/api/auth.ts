@@ -51,14 +51,10 @@ export async function readTokenFile(file: string, kind: string, source: string) 
   } catch (cause) {
     // If the folder doesn't exist either, the value may be the token itself, so it must not appear in the message.
     const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
-    throw new CloudInfraError(
-      "config_invalid",
-      `${isPath ? name : `${kind} from ${source}`} can't be read`,
-      {
-        ...(isPath && { cause }),
-        hint: "Check the path. Relative paths are resolved from the program's folder.",
-      },
-    );
+    throw new CloudInfraError("config_invalid", `${isPath ? name : `${kind} from ${source}`} can't be read`, {
+      ...(isPath && { cause }),
+      hint: "Check the path. Relative paths are resolved from the program's folder.",
+    });
   }
 }
 

@@ -47,7 +47,8 @@ it("requires the URN of an explicit provider if several have its name", () => {
   const resources = urns.map((urn) => ({ urn, id, type, inputs: { "cloudinfra:providerName": "eu" } }));
   const stack = (...some: typeof resources) => parseExport(JSON.stringify(exported({ resources: some })));
   expect(() => explicitProvider(stack(...resources), "eu")).toThrow(`such as ${urns.join(" and ")}`);
-  for (const urn of urns) expect(explicitProvider(stack(...resources), urn)).toMatchObject({ urn, name: "eu" });
+  for (const urn of urns)
+    expect(explicitProvider(stack(...resources), urn)).toMatchObject({ urn, name: "eu" });
   // The state contains a provider twice while the deletion of its former version is pending.
   const [eu] = resources;
   expect(eu && explicitProvider(stack(eu, eu), "eu").urn).toBe(urns[0]);

@@ -25,7 +25,7 @@ const entry = { urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1
 
 /** Opens the journal of an organization's stack as the provider does. */
 function journalOf({ dir }: Machine, organization: string): Journal {
-  const env = { XDG_STATE_HOME: `${dir}/state` };
+  const env = { XDG_STATE_HOME: `${dir}/state`, PULUMI_HOME: `${dir}/pulumi` };
   const warn = (message: string): void => expect.fail(message);
   return openJournal({ endpoint: ENDPOINT, cwd: dir, env, organization: () => organization, warn });
 }

@@ -220,7 +220,7 @@ describe("recover", () => {
     ];
     const file = write(exported({ resources, pending, settings: undefined }));
     expect(await recover(["--file", file])).toMatchObject({ code: 0, stderr: "" });
-    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const env = { XDG_STATE_HOME: `${dir}/state`, PULUMI_HOME: `${dir}/pulumi` };
     const ofEu = openJournal({ endpoint: "https://eu.example.com/v1", cwd: dir, env, warn: console.error });
     expect(await ofEu.list()).toMatchObject([{ urn: WEB, provider: "eu" }]);
     const [noted] = await journal.list();
@@ -441,7 +441,7 @@ describe("recover --forget after the endpoint has changed", () => {
   /** Creates a machine with an entry at the present endpoint and one at the former. */
   async function withTwoEntries() {
     const { dir, journal, ...more } = machine();
-    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const env = { XDG_STATE_HOME: `${dir}/state`, PULUMI_HOME: `${dir}/pulumi` };
     const former = openJournal({ endpoint: FORMER, cwd: dir, env, warn: console.error });
     const entry = { urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 };
     await former.begin(entry);
@@ -474,7 +474,7 @@ describe("recover --forget after the endpoint has changed", () => {
 
   it("leaves no entry at the former address if --endpoint names another one", async () => {
     const { dir, journal, write, recover } = machine();
-    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const env = { XDG_STATE_HOME: `${dir}/state`, PULUMI_HOME: `${dir}/pulumi` };
     const former = openJournal({ endpoint: FORMER, cwd: dir, env, warn: console.error });
     const file = write(exported({ pending: [web], settings: { "cloudinfra:endpoint": FORMER } }));
     expect(await recover(["--file", file])).toMatchObject({ code: 0 });

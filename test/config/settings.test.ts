@@ -147,10 +147,7 @@ describe("the token's source", () => {
       undefined,
       "cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
     ],
-    [
-      "eyJ-a-token",
-      "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>",
-    ],
+    ["eyJ-a-token", "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>"],
     ["file:", "cloudinfra:oidcSubject must be github"],
   ])("causes an error that lists the valid subjects if the subject is %s", (oidcSubject, wanted) => {
     const oidcIssuer = "https://sts.example.com";

@@ -27,10 +27,7 @@ function fromFile(text: string): { source: TokenSource; write: (text: string) =>
 }
 
 const fromCommand = (value: string): TokenSource =>
-  tokenSource(
-    { kind: "tokenCommand", value, source: "the stack setting cloudinfra:tokenCommand" },
-    NOTHING,
-  );
+  tokenSource({ kind: "tokenCommand", value, source: "the stack setting cloudinfra:tokenCommand" }, NOTHING);
 
 /** What a person would see of a source that gives no token. */
 async function failureOf(source: TokenSource): Promise<string> {
@@ -95,9 +92,7 @@ describe("a token file", () => {
       NOTHING,
     );
     const words = await failureOf(source);
-    expect(words).toContain(
-      `the token file ${file} from the variable CLOUDINFRA_TOKEN_FILE can't be read`,
-    );
+    expect(words).toContain(`the token file ${file} from the variable CLOUDINFRA_TOKEN_FILE can't be read`);
     expect(words).toContain("ENOENT");
     writeFileSync(file, "t-1");
     expect(await source.get()).toBe("t-1");

@@ -53,7 +53,7 @@ export function opened(
     cwd = "/program",
     endpoint = ENDPOINT,
     disk,
-    env,
+    env = { ...process.env, PULUMI_HOME: dir }, // the developer may have logged in to a backend
     run,
   } = options;
   const warnings: string[] = [];

@@ -48,7 +48,9 @@ async function killedAt(call: number): Promise<Killed> {
   const dir = path.join(emptyFolder(), "journal");
   const facts = { dir, urn: URN, begun: begun(), operation: OPERATION, killedAt: call };
   const module = path.join(REPOSITORY, "dist/journal/journal.js");
-  const child = spawn(process.execPath, ["-e", CREATION, module, JSON.stringify(facts)]);
+  const child = spawn(process.execPath, ["-e", CREATION, module, JSON.stringify(facts)], {
+    env: { ...process.env, PULUMI_HOME: facts.dir }, // the developer may have logged in to a backend
+  });
   let said = "";
   child.stdout.on("data", (data) => {
     said += String(data);

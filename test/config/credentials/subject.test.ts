@@ -125,9 +125,7 @@ describe("another subject token", () => {
     expect(await getting).toBe("t-1");
     writeFileSync(file, "");
     const empty = sourceOf({ settings, clock: new FakeClock({ auto: true }) });
-    expect(await wordsOf(empty.get())).toContain(
-      `the file ${file} from cloudinfra:oidcSubject is empty`,
-    );
+    expect(await wordsOf(empty.get())).toContain(`the file ${file} from cloudinfra:oidcSubject is empty`);
     rmSync(path.dirname(file), { recursive: true });
   });
 

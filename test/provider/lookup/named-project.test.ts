@@ -58,16 +58,25 @@ const forms = {
   "id in upper case": (project: unknown) => String(project).toUpperCase(),
 };
 
-describe.each(Object.entries(forms))("a service that shows a %s in place of the project's id", (_name, form) => {
-  const spelling = (now: Readonly<Record<string, unknown>>): object => ({ ...now, project: form(now.project) });
+describe.each(Object.entries(forms))(
+  "a service that shows a %s in place of the project's id",
+  (_name, form) => {
+    const spelling = (now: Readonly<Record<string, unknown>>): object => ({
+      ...now,
+      project: form(now.project),
+    });
 
-  test.each([200, 404, 405] as const)("confirms a deletion, and a refresh after one: GET %d", async (getObject) => {
-    const service = await startService({ behaviour: { spelling, getObject } });
-    const [one, other] = [await existingInstance(service), await existingInstance(service)];
-    service.emulator.remove(other.id);
-    const { instances } = await service.newProviders();
-    await instances.delete(one.id, one.state);
-    expect(service.emulator.instances.size).toBe(0);
-    expect(await instances.read(other.id, other.state)).toEqual({});
-  });
-});
+    test.each([200, 404, 405] as const)(
+      "confirms a deletion, and a refresh after one: GET %d",
+      async (getObject) => {
+        const service = await startService({ behaviour: { spelling, getObject } });
+        const [one, other] = [await existingInstance(service), await existingInstance(service)];
+        service.emulator.remove(other.id);
+        const { instances } = await service.newProviders();
+        await instances.delete(one.id, one.state);
+        expect(service.emulator.instances.size).toBe(0);
+        expect(await instances.read(other.id, other.state)).toEqual({});
+      },
+    );
+  },
+);
