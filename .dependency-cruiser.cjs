@@ -7,7 +7,7 @@ const layers = [
   ["journal/"],
   ["model/"],
   ["config/"],
-  ["provider/progress/", "provider/lookup/", "provider/tracker"],
+  ["provider/progress/", "provider/lookup/", "provider/resource-tracker"],
   ["provider/session"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
@@ -18,7 +18,7 @@ const layers = [
     "provider/functions",
     "provider/reused-ids",
   ],
-  ["provider/remove-object", "provider/update/"],
+  ["provider/delete/", "provider/update/"],
   ["provider/create/"],
   [
     "provider/create",

@@ -2,7 +2,7 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { referencedId } from "../model/changes";
-import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
+import { instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { type Context, listingContext, otherRecordedEndpoint } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";

@@ -7,7 +7,7 @@ import { formatError } from "../diagnostics/format";
 import { mapStrings, redact } from "../diagnostics/redact";
 import { profileText } from "../emulator/profile";
 import { journalFolder, projectFileFor } from "../journal/location";
-import type { WireFields } from "../model/kinds";
+import type { WireFields } from "../model/resource-fields";
 import { systemClock } from "../polling/clock";
 import { exercise } from "../probe/changing";
 import { Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";

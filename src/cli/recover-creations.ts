@@ -1,9 +1,9 @@
 import { validate } from "uuid";
 import * as v from "valibot";
 import type { NewEntry } from "../journal/journal";
-import { projectKind } from "../model/kinds";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
+import { projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";

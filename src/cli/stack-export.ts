@@ -4,7 +4,7 @@ import { text as readAll } from "node:stream/consumers";
 import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
-import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { type Declared, type Properties, parseDeclared, parseDesired, parseRecorded } from "../model/state";
 import { typeTokens } from "../package";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";

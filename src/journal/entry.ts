@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { type Disk, fileNamesIn, readText, removeOld, TEMPORARY_SUFFIX } from "./disk";
-import { DELETION_SUFFIX } from "./facts";
+import { DELETION_SUFFIX } from "./run-facts";
 
 /** The record of one creation on the local disk. It is written before the request is sent, and extended later. */
 export interface Entry {

@@ -21,7 +21,6 @@ import {
   parseEntry,
   readEntries,
 } from "./entry";
-import { DeletionRequests, RunFacts } from "./facts";
 import {
   backendOf,
   type EntryIdentity,
@@ -30,6 +29,7 @@ import {
   journalFolder,
   stackOf,
 } from "./location";
+import { DeletionRequests, RunFacts } from "./run-facts";
 
 /** The fields of an entry that are known before the request is sent. */
 export type NewEntry = Omit<

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { referencedValue } from "./changes";
-import type { Field, WireFields } from "./kinds";
+import type { Field, WireFields } from "./resource-fields";
 
 /**
  * Reports whether the service assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply

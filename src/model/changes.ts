@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { SSH_KEY } from "../diagnostics/redact";
-import { type Arguments, type Field, isMap, isUnknown, type Json } from "./kinds";
 import { labelsOf } from "./labels";
+import { type Arguments, type Field, isMap, isUnknown, type Json } from "./resource-fields";
 
 /** Returns the fields whose values differ. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {

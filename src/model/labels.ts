@@ -1,4 +1,4 @@
-import { type Arguments, type Field, isMap, type Json, type Kind } from "./kinds";
+import { type Arguments, type Field, isMap, type Json, type Kind } from "./resource-fields";
 import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { hash } from "node:crypto";
 import { v4 as uuidV4 } from "uuid";
-import { type Arguments, isUnknown, type Kind, UNKNOWN } from "./kinds";
+import { type Arguments, isUnknown, type Kind, UNKNOWN } from "./resource-fields";
 import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;

@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { isSameJson } from "./changes";
+import { type Labels, labelsOf, remoteKeysOf } from "./labels";
+import { remoteValuesAfter } from "./remote-values";
 import {
   type Arguments,
   type Field,
@@ -12,9 +14,7 @@ import {
   projectKind,
   type RemoteValues,
   type WireFields,
-} from "./kinds";
-import { type Labels, labelsOf, remoteKeysOf } from "./labels";
-import { remoteValuesAfter } from "./remote-values";
+} from "./resource-fields";
 import {
   type HiddenInputs,
   hiddenInputsOf,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/wait";
-import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./kinds";
+import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./resource-fields";
 
 /** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */
 export function parseSentBody(body: string): WireFields | undefined {

@@ -1,7 +1,7 @@
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./changes";
-import type { Arguments, Field, Json, RemoteValues, WireFields } from "./kinds";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
 
 /**
  * Returns the remote value of a field. Returns `undefined` if the reply omits the field, which proves nothing. For labels, returns only

@@ -2,9 +2,9 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, sameValue, sshKeysIn } from "./changes";
-import type { Arguments, Field, Json, Kind, WireFields } from "./kinds";
 import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteTextOf } from "./remote-values";
+import type { Arguments, Field, Json, Kind, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /**

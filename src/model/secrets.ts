@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../diagnostics/redact";
 import { mentionsProperty, type PropertyPaths } from "./changes";
+import type { Labels } from "./labels";
+import { argumentsSent, type Pending } from "./pending";
 import {
   type ArgumentName,
   type Arguments,
@@ -8,9 +10,7 @@ import {
   instanceFields,
   projectFields,
   type RemoteValues,
-} from "./kinds";
-import type { Labels } from "./labels";
-import { argumentsSent, type Pending } from "./pending";
+} from "./resource-fields";
 import {
   type Desired,
   outputNamesOf,

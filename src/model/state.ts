@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { Arguments, Json, RemoteValues } from "./kinds";
 import { flag, number, pendingSchema, string, strings, values } from "./pending";
+import type { Arguments, Json, RemoteValues } from "./resource-fields";
 
 /** Properties as Pulumi's host passes them: plain JSON of unknown structure. Only the host's interface and this codec use them. */
 export type Properties = Record<string, unknown>;

@@ -3,7 +3,7 @@ import { isTransient, retryAfterMs } from "../api/retry";
 import type { WireReply } from "../api/transport";
 import { oneLine } from "../diagnostics/format";
 import type { Behaviour, Normalization } from "../emulator";
-import { isMap, type WireFields } from "../model/kinds";
+import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { type Exchange, REFRESH_FIRST } from "./reading-points";
 import { fails, limited, type Points, parts, point, works } from "./report";

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { v4 as uuidV4 } from "uuid";
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import type { WireFields } from "../model/kinds";
+import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
 import {
   type Change,

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { readText, systemDisk, unlessMissing, writeWholeFile } from "../journal/disk";
-import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
 import {
@@ -15,8 +15,8 @@ import {
   objectRefOf,
   waitForOperationEnd,
 } from "../provider/context";
+import { removeObject } from "../provider/delete/confirmed-deletion";
 import { isDeleted } from "../provider/lookup/object-getter";
-import { removeObject } from "../provider/remove-object";
 import type { Session } from "../provider/session";
 
 const creation = v.object({

@@ -5,7 +5,7 @@ import type { CloudInfraError } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
-import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/kinds";
+import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/resource-fields";
 import { isDeleted } from "../provider/lookup/object-getter";
 import { fails, limited, type Points, parts, point, type Result, unknown, works } from "./report";
 

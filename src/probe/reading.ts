@@ -4,7 +4,7 @@ import type { Observer } from "../api/request";
 import type { WireRequest } from "../api/transport";
 import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { referencedId } from "../model/changes";
-import { isMap, type WireFields } from "../model/kinds";
+import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
 import type { Session } from "../provider/session";
 import {

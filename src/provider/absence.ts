@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { identityKey, projectKind } from "../model/kinds";
 import { isLaterMoment } from "../model/outputs";
+import { identityKey, projectKind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";

@@ -4,9 +4,9 @@ import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
 import { changedFields, withRecordedForm } from "../model/changes";
-import { isUnknown, type Kind, pathStep } from "../model/kinds";
 import { generatedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
+import { isUnknown, type Kind, pathStep } from "../model/resource-fields";
 import { secretsOf } from "../model/secrets";
 import { type Declared, type Desired, programValuesOf, resourceName, savedInputsOf } from "../model/state";
 import { parseDuration } from "../polling/clock";
@@ -15,8 +15,8 @@ import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, claimForImport } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
+import type { ResourceTracker } from "./resource-tracker";
 import type { Sessions } from "./session";
-import type { ResourceTracker } from "./tracker";
 
 /** The prior inputs and the program's inputs of a check. */
 interface CheckedInputs {

@@ -1,7 +1,7 @@
 import { comparableEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/kinds";
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
+import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
 import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";

@@ -1,13 +1,13 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import { type Kind, projectKind } from "../model/kinds";
 import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
+import { type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
-import { adopt, idToAdopt } from "./create/adopt";
 import { completeCreation, fitToProgram } from "./create/completion";
+import { adopt, idToAdopt } from "./create/import-option";
 import { extendEntry, keyAfter, nextKey, runCreation } from "./create/run";
 import {
   discard,

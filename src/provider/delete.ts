@@ -1,8 +1,8 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
-import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/kinds";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
+import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
 import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal } from "../polling/wait";
@@ -21,9 +21,9 @@ import {
   markFinished,
   unfinishedFromEntry,
 } from "./create/unfinished";
+import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
-import { removeObject } from "./remove-object";
-import { idAfterRename } from "./update/renamed";
+import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 
 /** Deletes a resource. First finishes its unfinished creations and, for a project, those of its instances. */

@@ -1,7 +1,13 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
-import { type Arguments, type Field, identityKey, type Kind, unknownArguments } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
+import {
+  type Arguments,
+  type Field,
+  identityKey,
+  type Kind,
+  unknownArguments,
+} from "../model/resource-fields";
 import {
   type Desired,
   type DesiredArguments,

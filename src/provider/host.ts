@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import type { FailedCall } from "../diagnostics/hints";
-import { type Kind, withAddressField } from "../model/kinds";
+import { type Kind, withAddressField } from "../model/resource-fields";
 import {
   type SecretSource,
   type SecretSources,

@@ -1,5 +1,5 @@
 import { wrapLongLines } from "../diagnostics/format";
-import { instanceKind, projectKind } from "../model/kinds";
+import { instanceKind, projectKind } from "../model/resource-fields";
 import { nodeProblem } from "../package";
 import { systemClock } from "../polling/clock";
 import { type ProviderEnvironment, providerOf } from "./host";

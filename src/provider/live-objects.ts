@@ -1,10 +1,10 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
-import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/kinds";
+import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { forgetDeletionRequest } from "./absence";
 import { type Context, identityOf } from "./context";
-import type { ResourceTracker } from "./tracker";
+import type { ResourceTracker } from "./resource-tracker";
 
 /**
  * Records for all processes of this run that create returns an object. From then on, the object is live, because a resource manages it (L1,

@@ -1,11 +1,11 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
-import type { Arguments, Field, RemoteValues } from "../model/kinds";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
+import type { Arguments, Field, RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
 import { findCreated, findCreatedOrAbsent, findNamedByOperation, findOrConfirmAbsence } from "./absence";
@@ -13,7 +13,7 @@ import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecorded
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { isIdReused } from "./reused-ids";
-import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
+import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 
 /** A resource after a refresh. */

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Kind } from "../model/kinds";
 import { isLaterMoment } from "../model/outputs";
+import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { isProjectVisible } from "./absence";
 import type { Context } from "./context";

@@ -6,10 +6,10 @@ import { PROVIDER_NAME } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
-import type { Kind, ObjectIdentity } from "../model/kinds";
+import type { Kind, ObjectIdentity } from "../model/resource-fields";
 import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
-import { ResourceTracker } from "./tracker";
+import { ResourceTracker } from "./resource-tracker";
 
 /** What all calls of a process share: the settings, the client, the journal, and the cached lists. */
 export interface Session {

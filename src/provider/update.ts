@@ -1,10 +1,10 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { sameValue, withIgnoredValues } from "../model/changes";
-import type { RemoteValues } from "../model/kinds";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
+import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-sides";
+import type { RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded, RecordedMembers } from "../model/state";
-import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
 import { isSuccess, isTerminal, operationFailed } from "../polling/wait";
 import { findCreated, findFresh } from "./absence";
 import {
@@ -24,7 +24,7 @@ import {
   foundUnderOtherId,
   otherIdError,
   presentUnlessRenamed,
-} from "./update/renamed";
+} from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 import { findSameNamed } from "./warnings";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
-import { instanceKind, isMap, isUnknown, type Kind, projectKind, UNKNOWN } from "../model/kinds";
+import { instanceKind, isMap, isUnknown, type Kind, projectKind, UNKNOWN } from "../model/resource-fields";
 import { secretOutputs } from "../model/secrets";
 import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from "../model/state";
 import { check } from "../provider/check";

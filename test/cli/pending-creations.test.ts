@@ -5,8 +5,8 @@ import {
   unfinishedCreations,
 } from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
-import { instanceFields, projectFields } from "../../src/model/kinds";
 import { creationBody } from "../../src/model/request-body";
+import { instanceFields, projectFields } from "../../src/model/resource-fields";
 import { nextKey } from "../../src/provider/create/run";
 import {
   creating,

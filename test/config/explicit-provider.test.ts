@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { findProjects } from "../../src/provider/functions";
+import { ResourceTracker } from "../../src/provider/resource-tracker";
 import { Sessions } from "../../src/provider/session";
-import { ResourceTracker } from "../../src/provider/tracker";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews, UNKNOWN_TEXT } from "../provider/samples";
 import { failureOf, startService } from "../provider/service";

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { systemDisk } from "../../src/journal/disk";
-import { RunFacts } from "../../src/journal/facts";
+import { RunFacts } from "../../src/journal/run-facts";
 import { emptyFolder } from "./folder";
 
 const ENGINE = "127.0.0.1:4711";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceKind, projectKind } from "../../src/model/kinds";
+import { instanceKind, projectKind } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
 import {
   instanceNews,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { projectKind } from "../../src/model/kinds";
+import { projectKind } from "../../src/model/resource-fields";
 import { check } from "./typed";
 
 const fresh = { region: "eu-1", __key: "fresh", __keyAt: 2 };

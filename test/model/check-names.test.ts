@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { describe, expect, test } from "vitest";
-import { instanceKind, projectFields, projectKind } from "../../src/model/kinds";
+import { instanceKind, projectFields, projectKind } from "../../src/model/resource-fields";
 import { type Properties, toPlainJson } from "../../src/model/state";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../provider/samples";
 import { startService } from "../provider/service";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instanceKind } from "../../src/model/kinds";
+import { instanceKind } from "../../src/model/resource-fields";
 import { instanceNews, SSH_KEY } from "../provider/samples";
 import { check } from "./typed";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { instanceKind, projectKind } from "../../src/model/kinds";
+import { instanceKind, projectKind } from "../../src/model/resource-fields";
 import { KEY } from "../provider/samples";
 import { check } from "./typed";
 

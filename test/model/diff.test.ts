@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sameValue } from "../../src/model/changes";
-import { instanceFields, instanceKind, projectFields } from "../../src/model/kinds";
+import { instanceFields, instanceKind, projectFields } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
 import {
   instanceNews,

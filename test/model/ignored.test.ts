@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isIgnored, withReplaceOnChanges } from "../../src/model/changes";
-import { instanceFields } from "../../src/model/kinds";
+import { instanceFields } from "../../src/model/resource-fields";
 
 const env = ["labels", "env"];
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../src/model/kinds";
 import { creationBody, updateBody } from "../../src/model/request-body";
+import { instanceFields } from "../../src/model/resource-fields";
 import { parseDesired, parseRecorded } from "../../src/model/state";
 import { instanceNews } from "../provider/samples";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceKind } from "../../src/model/kinds";
 import { outputsOf } from "../../src/model/outputs";
+import { instanceKind } from "../../src/model/resource-fields";
 import { parseDesired } from "../../src/model/state";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";

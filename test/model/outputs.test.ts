@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { instanceKind, projectKind } from "../../src/model/kinds";
 import { type OutputSources, outputsOf } from "../../src/model/outputs";
+import { instanceKind, projectKind } from "../../src/model/resource-fields";
 import { type Properties, parseDesired, parseRecorded, toBag } from "../../src/model/state";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";

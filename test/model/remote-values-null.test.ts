@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../src/model/kinds";
 import { compareRemoteValues, remoteValuesAfter } from "../../src/model/remote-values";
+import { instanceFields } from "../../src/model/resource-fields";
 
 test("reports no drift if the service returns null for an accepted value from the start", () => {
   const values = { publicIp: "auto" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Arguments, instanceFields } from "../../src/model/kinds";
 import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
+import { type Arguments, instanceFields } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
 
 const values: Properties = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../src/model/kinds";
+import { instanceFields } from "../../src/model/resource-fields";
 import { instanceNews } from "../provider/samples";
 import { diff } from "./typed";
 

@@ -1,4 +1,4 @@
-import type { Field, Kind } from "../../src/model/kinds";
+import type { Field, Kind } from "../../src/model/resource-fields";
 import { type Properties, parseDeclared, parseDesired, parseRecorded, toBag } from "../../src/model/state";
 import * as checks from "../../src/provider/check";
 import * as diffs from "../../src/provider/diff";

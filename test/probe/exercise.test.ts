@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator";
-import { instanceKind } from "../../src/model/kinds";
+import { instanceKind } from "../../src/model/resource-fields";
 import { exercise } from "../../src/probe/changing";
 import { Lifecycle, type ProbeRecord } from "../../src/probe/lifecycle";
 import type { Finding } from "../../src/probe/report";

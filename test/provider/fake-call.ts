@@ -1,10 +1,10 @@
 import { readSettings } from "../../src/config/read-settings";
-import { type Kind, withAddressField } from "../../src/model/kinds";
+import { type Kind, withAddressField } from "../../src/model/resource-fields";
 import { deadlineIn } from "../../src/polling/clock";
 import type { Context } from "../../src/provider/context";
 import { ObjectFinder } from "../../src/provider/lookup/object-finder";
 import { Progress } from "../../src/provider/progress/progress";
-import { ResourceTracker } from "../../src/provider/tracker";
+import { ResourceTracker } from "../../src/provider/resource-tracker";
 import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../polling/fake-clock";
 import type { FakeService } from "./fake-service";

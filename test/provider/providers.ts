@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
+import { instanceKind, type Kind, projectKind } from "../../src/model/resource-fields";
 import type { Clock } from "../../src/polling/clock";
 import { type HostProvider, providerOf } from "../../src/provider/host";
 import { EngineLog } from "../../src/provider/progress/engine-log";

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, it } from "vitest";
 import * as cloudinfra from "../../src";
-import { instanceFields, projectFields } from "../../src/model/kinds";
+import { instanceFields, projectFields } from "../../src/model/resource-fields";
 import * as provider from "../../src/provider";
 import { registered } from "../resources/registered";
 import { propertiesOf } from "./declarations";

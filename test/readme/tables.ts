@@ -1,5 +1,5 @@
 import { type Setting, type SettingName, settings, variableName } from "../../src/config/settings";
-import { type Field, instanceFields, projectFields } from "../../src/model/kinds";
+import { type Field, instanceFields, projectFields } from "../../src/model/resource-fields";
 import { type Property, propertiesOf } from "./declarations";
 import { statusMessages } from "./status-messages";
 

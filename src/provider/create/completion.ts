@@ -10,12 +10,18 @@ import {
   withIgnoredValues,
   withReplaceOnChanges,
 } from "../../model/changes";
-import { type Arguments, type Field, isUnknown, type Kind, type WireFields } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
+import { contradicts } from "../../model/property-sides";
+import {
+  type Arguments,
+  type Field,
+  isUnknown,
+  type Kind,
+  type WireFields,
+} from "../../model/resource-fields";
 import type { Desired, Recorded } from "../../model/state";
-import { contradicts } from "../../model/three-way";
 import { argumentsOf, type Context } from "../context";
 import { claimResumed } from "../live-objects";
 import { PartialState } from "../partial-state";

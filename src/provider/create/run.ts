@@ -3,7 +3,6 @@ import { validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { EntryUpdate } from "../../journal/entry";
-import { projectKind } from "../../model/kinds";
 import {
   isKeyKept,
   type Pending,
@@ -12,6 +11,7 @@ import {
   sentFields,
   toOperation,
 } from "../../model/pending";
+import { projectKind } from "../../model/resource-fields";
 import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";

@@ -6,10 +6,10 @@ import { type Pending, placeholderId, sentFields } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
+import { removeObject } from "../delete/confirmed-deletion";
 import { isLive } from "../live-objects";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
-import { removeObject } from "../remove-object";
-import type { TrackedResource } from "../tracker";
+import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { nextKey, requireNotTakenOver, runCreation } from "./run";
 

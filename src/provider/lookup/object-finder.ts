@@ -1,6 +1,6 @@
 import type { ApiObject, Client, Page } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import type { Kind } from "../../model/kinds";
+import type { Kind } from "../../model/resource-fields";
 import { type Clock, deadlineIn, formatDuration, limitOf, remainingMs, within } from "../../polling/clock";
 import type { PauseListener } from "../../polling/schedule";
 import { ListCache, type Objects } from "./list-cache";

@@ -1,6 +1,6 @@
 import type { ApiObject, CallOptions, Client } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
-import type { Kind } from "../../model/kinds";
+import type { Kind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress/progress";
 import type { Objects } from "./list-cache";

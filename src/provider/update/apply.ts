@@ -2,9 +2,9 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
 import { changedFields, mentionsProperty, sameValue } from "../../model/changes";
-import type { Field, RemoteValues } from "../../model/kinds";
 import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
+import type { Field, RemoteValues } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
@@ -14,6 +14,13 @@ import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "
 import { firstFix, PartialState } from "../partial-state";
 import { idReused, isSuccessor } from "../reused-ids";
 import {
+  errorAfterRename,
+  findUnderReportedId,
+  foundUnderOtherId,
+  mayBeRenamed,
+  type ReportedId,
+} from "./changed-id";
+import {
   isPending,
   outputsAfterUpdate,
   ownReply,
@@ -22,13 +29,6 @@ import {
   type UpdateOutcome,
   waitUntilApplied,
 } from "./outcome";
-import {
-  errorAfterRename,
-  findUnderReportedId,
-  foundUnderOtherId,
-  mayBeRenamed,
-  type ReportedId,
-} from "./renamed";
 import { type Change, requestedChanges } from "./requested";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 

@@ -1,17 +1,8 @@
 import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
 import { changedFields, sameValue } from "../../model/changes";
-import type { Field, Json, RemoteValues, WireFields } from "../../model/kinds";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
-import {
-  type Applied,
-  appliedIn,
-  compareRemoteValues,
-  remoteValueOf,
-  remoteValuesAfter,
-} from "../../model/remote-values";
-import type { Recorded } from "../../model/state";
 import {
   contradicts,
   differsFromDesired,
@@ -23,7 +14,16 @@ import {
   mayShowMode,
   type PropertySides,
   sidesOf,
-} from "../../model/three-way";
+} from "../../model/property-sides";
+import {
+  type Applied,
+  appliedIn,
+  compareRemoteValues,
+  remoteValueOf,
+  remoteValuesAfter,
+} from "../../model/remote-values";
+import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
+import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
 import type { Change } from "./requested";

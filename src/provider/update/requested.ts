@@ -1,11 +1,8 @@
 import type { ApiObject } from "../../api/client";
 import { changedFields, type PropertyPaths, sameValue } from "../../model/changes";
-import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/kinds";
 import { type Labels, labelsOf } from "../../model/labels";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
-import { remoteValuesAfter } from "../../model/remote-values";
-import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
 import {
   hasDesiredValue,
   isNormalizedForm,
@@ -14,7 +11,10 @@ import {
   isUpdateApplied,
   type PropertySides,
   sidesOf,
-} from "../../model/three-way";
+} from "../../model/property-sides";
+import { remoteValuesAfter } from "../../model/remote-values";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
+import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
 import { argumentsOf, type Context } from "../context";
 
 /** An update of one object: the state, the inputs, and the fields to set. */

@@ -2,15 +2,15 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { meansNoAddress } from "../../model/addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { ArgumentName, WireFields } from "../../model/kinds";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
+import { isToChange, type PropertySides, sidesOf } from "../../model/property-sides";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
+import type { ArgumentName, WireFields } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
-import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
 import { type Patience, readUntil } from "../absence";
 import type { Context } from "../context";
-import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
-import { presentUnlessRenamed } from "./renamed";
+import { presentUnlessRenamed } from "./changed-id";
+import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested";
 
 /** The result of an update: the service accepted its PUT, or the object was already as desired. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
-import { identityKey } from "../../../src/model/kinds";
+import { identityKey } from "../../../src/model/resource-fields";
 import { Leaks } from "../../harness/leaks";
 import { fastClock } from "../../polling/fast-clock";
 import { openProviders, type Providers } from "../../provider/providers";

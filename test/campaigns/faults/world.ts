@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Emulator, LoggedRequest, StoredInstance } from "../../../src/emulator";
-import { instanceFields, projectFields } from "../../../src/model/kinds";
+import { instanceFields, projectFields } from "../../../src/model/resource-fields";
 import type { Random } from "../random";
 import type { Slot } from "./slot";
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { instanceKind } from "../../../src/model/kinds";
+import { instanceKind } from "../../../src/model/resource-fields";
 import { parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";

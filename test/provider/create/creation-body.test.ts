@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields, projectFields } from "../../../src/model/kinds";
 import { creationBody } from "../../../src/model/request-body";
+import { instanceFields, projectFields } from "../../../src/model/resource-fields";
 import { instanceNews, projectNews, SSH_KEY } from "../samples";
 
 /**

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { openJournal } from "../../../src/journal/journal";
-import { identityKey } from "../../../src/model/kinds";
+import { identityKey } from "../../../src/model/resource-fields";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { emptyFolder } from "../../journal/folder";

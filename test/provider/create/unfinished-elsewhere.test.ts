@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator";
-import { UNKNOWN } from "../../../src/model/kinds";
+import { UNKNOWN } from "../../../src/model/resource-fields";
 import { oneInstance, URN } from "../one-instance";
 import type { ServiceOptions } from "../service";
 

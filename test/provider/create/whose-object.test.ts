@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { RunFacts } from "../../../src/journal/facts";
+import { RunFacts } from "../../../src/journal/run-facts";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
-import { ResourceTracker } from "../../../src/provider/tracker";
+import { ResourceTracker } from "../../../src/provider/resource-tracker";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { existingProject, failureOf, type Service, startService } from "../service";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { instanceKind, projectKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
 import { findOrConfirmAbsence } from "../../../src/provider/absence";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { instanceKind, projectKind } from "../../../src/model/resource-fields";
 import { findOrConfirmAbsence } from "../../../src/provider/absence";
 import type { ObjectRef } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";

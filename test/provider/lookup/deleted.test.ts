@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceKind } from "../../../src/model/kinds";
+import { instanceKind } from "../../../src/model/resource-fields";
 import { isDeleted } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { instanceKind, projectKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import type { LookupResult, ObjectRef } from "../../../src/provider/lookup/object-getter";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
-import { instanceKind } from "../../../src/model/kinds";
+import { instanceKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { FakeClock } from "../../polling/fake-clock";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
-import { instanceKind } from "../../../src/model/kinds";
+import { instanceKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";

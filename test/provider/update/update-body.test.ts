@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields } from "../../../src/model/kinds";
 import { updateBody } from "../../../src/model/request-body";
+import { instanceFields } from "../../../src/model/resource-fields";
 import { type Properties, parseDesired, parseRecorded } from "../../../src/model/state";
 import { instanceNews } from "../samples";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Accepted, ApiObject } from "../../../src/api/client";
 import type { Behaviour } from "../../../src/emulator";
-import { instanceKind } from "../../../src/model/kinds";
+import { instanceKind } from "../../../src/model/resource-fields";
 import { type Properties, parseDesired, parseRecorded, toBag } from "../../../src/model/state";
 import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/update/outcome";
 import type { Change } from "../../../src/provider/update/requested";

@@ -1,14 +1,20 @@
-import type { Accepted } from "../api/client";
-import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
-import { identityKey, projectKind } from "../model/kinds";
-import type { Recorded } from "../model/state";
-import { remainingMs } from "../polling/clock";
-import { confirmLookup, findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "./absence";
-import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
-import { isLive } from "./live-objects";
-import type { ObjectRef } from "./lookup/object-getter";
-import { isIdReused, isSuccessor } from "./reused-ids";
-import { warnWithoutSecrets } from "./warnings";
+import type { Accepted } from "../../api/client";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { identityKey, projectKind } from "../../model/resource-fields";
+import type { Recorded } from "../../model/state";
+import { remainingMs } from "../../polling/clock";
+import {
+  confirmLookup,
+  findFresh,
+  forgetDeletionRequest,
+  readUntil,
+  requireVisibleProject,
+} from "../absence";
+import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
+import { isLive } from "../live-objects";
+import type { ObjectRef } from "../lookup/object-getter";
+import { isIdReused, isSuccessor } from "../reused-ids";
+import { warnWithoutSecrets } from "../warnings";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 

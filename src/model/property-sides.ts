@@ -12,9 +12,9 @@ import {
   meansNoAddress,
 } from "./addresses";
 import { isChanged, sameValue, sshKeysIn } from "./changes";
-import type { Arguments, Field, WireFields } from "./kinds";
 import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
+import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** One managed property in the state, in the service and in the program. Labels are compared key by key if the reply contains them. */

@@ -1,7 +1,5 @@
 import { redact } from "../../diagnostics/redact";
 import { sameValue } from "../../model/changes";
-import type { Field } from "../../model/kinds";
-import type { Secrets } from "../../model/secrets";
 import {
   isChangedByOthers,
   isNormalizedForm,
@@ -9,7 +7,9 @@ import {
   isToChange,
   isUpdateApplied,
   type PropertySides,
-} from "../../model/three-way";
+} from "../../model/property-sides";
+import type { Field } from "../../model/resource-fields";
+import type { Secrets } from "../../model/secrets";
 
 /**
  * The decision about an update whose revision is outdated. `made` means that the object is already as desired. `again` means that the

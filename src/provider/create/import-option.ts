@@ -9,6 +9,10 @@ import {
   publicAddressIn,
 } from "../../model/addresses";
 import { isChanged, type PropertyPaths, sameValue, withIgnoredValues } from "../../model/changes";
+import { withCaseSensitiveKeys } from "../../model/labels";
+import { initialOutputs, outputsOf } from "../../model/outputs";
+import { differsFromDesired, type PropertySides, sidesOf } from "../../model/property-sides";
+import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,
   type Field,
@@ -16,20 +20,16 @@ import {
   isUrnOf,
   type Kind,
   type WireFields,
-} from "../../model/kinds";
-import { withCaseSensitiveKeys } from "../../model/labels";
-import { initialOutputs, outputsOf } from "../../model/outputs";
-import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
+} from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import type { Desired, Recorded } from "../../model/state";
-import { differsFromDesired, type PropertySides, sidesOf } from "../../model/three-way";
 import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
 import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
-import { importTable } from "../update/conflict";
+import { importTable } from "../update/conflict-table";
 import {
   findUnfinishedCreation,
   finishAndDiscard,

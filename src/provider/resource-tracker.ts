@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import type { ChangeOptions, PropertyPaths } from "../model/changes";
-import { identityKey, type ObjectIdentity } from "../model/kinds";
 import { isPlaceholder, type Pending } from "../model/pending";
+import { identityKey, type ObjectIdentity } from "../model/resource-fields";
 import {
   type HiddenInputs,
   type ProgramValues,
