@@ -1,7 +1,7 @@
 import { ownStates } from "../../harness/state";
 import { type DeclaredResource, NETWORK, type Program, resourcesOf } from "../programs";
 import type { Random } from "../random";
-import { canBeTainted, OTHER_VERSION, type Task } from "./plan";
+import { OTHER_VERSION, type Task, taintable } from "./plan";
 import type { Scene } from "./scene";
 
 type Options = Pick<DeclaredResource, "resource" | "formerly" | "version">;
@@ -79,7 +79,6 @@ export async function taint(scene: Scene, names: readonly string[]): Promise<str
 
 /** Sometimes taints one resource of a program. */
 export async function taintOne(scene: Scene, random: Random, program: Program): Promise<string[]> {
-  const all = resourcesOf(program).filter((one) => canBeTainted(one, scene.rules));
-  const [one] = random.shuffled(all);
+  const [one] = random.shuffled(taintable(program, scene.rules));
   return one !== undefined && random.chance(0.15) ? taint(scene, [one.resource]) : [];
 }

@@ -45,9 +45,9 @@ export function life(options: LifeOptions): Promise<Life> {
   const usual = randomBehaviour(random);
   const { operationMs } = usual;
   const drawn = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
-  // If the reply to an update is an empty 202, nobody can see that the update failed, or that it changed nothing
-  // visible. The provider would wait until the deadline.
-  const isUnseen = drawn.putReply === 202 && drawn.acceptedReply === "bare";
+  // If the reply to an update or a deletion is an empty 202, nobody can see that it failed, or that an update changed
+  // nothing visible. The provider would wait until the deadline.
+  const isUnseen = [drawn.putReply, drawn.deleteObject].includes(202) && drawn.acceptedReply === "bare";
   // After a killed deletion, a reused id leads to another object (docs/recovery.md, "Known limits").
   const behaviour = {
     ...drawn,

@@ -122,9 +122,10 @@ export function randomTask(
         ? { action, command: "up", program: inAnotherRegion(random, old), changes: 2 + 2 * instances.length }
         : { action, command: "up", program: changed(changedForReplacement), changes: 2 * some.length };
     case "taint": {
-      const all = resourcesOf(old).filter((one) => canBeTainted(one, rules));
-      const taints = random.shuffled(all.map(({ resource }) => resource)).slice(0, random.integer(1, 2));
-      return { action, command: "up", program: old, taints, changes: Math.max(1, 2 * taints.length) };
+      const program = { ...old, instances: instances.map(({ imports: _, ...one }) => one) };
+      const names = taintable(program, rules).map(({ resource }) => resource);
+      const taints = random.shuffled(names).slice(0, random.integer(1, 2));
+      return { action, command: "up", program, taints, changes: Math.max(1, 2 * taints.length) };
     }
     case "target": {
       const targets = instances.flatMap(({ resource }, at) => (some.includes(at) ? resource : []));
@@ -147,11 +148,12 @@ export function randomTask(
 }
 
 /**
- * The replacement of a tainted resource is created before the old object is deleted, so two objects with one given name
- * exist for a moment.
+ * Returns the resources that a user may taint. The replacement is created before the old object is deleted, so two objects with one given
+ * name exist for a moment. With an `import` option, it would import the old object again.
  */
-export function canBeTainted({ name }: DeclaredResource, { uniqueNames }: Rules): boolean {
-  return !uniqueNames || name === undefined;
+export function taintable(program: Program, { uniqueNames }: Rules): readonly DeclaredResource[] {
+  if (program.instances.some(({ imports }) => imports !== undefined)) return [];
+  return resourcesOf(program).filter(({ name }) => !uniqueNames || name === undefined);
 }
 
 /** A version with its own provider process. */
