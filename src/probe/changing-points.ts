@@ -29,8 +29,10 @@ export interface Reads extends Lag {
 
 /** An update, and the instance after it. */
 export interface Change extends Exchange {
-  readonly lag: Lag;
+  /** Undefined if the service rejected the update. */
+  readonly lag: Lag | undefined;
   readonly shown: WireFields | undefined;
+  /** The last known revision. */
   readonly revision: string | undefined;
 }
 
@@ -247,6 +249,11 @@ export const changingPoints = {
       );
     const { first, isOddAccepted } = update;
     const { status } = first.reply;
+    if (status === 412)
+      return limited(
+        `The service rejected each revision that it returned (${causeOf(first)})`,
+        "Updates fail until replies contain the current revision",
+      );
     if (status >= 400)
       return limited(
         `Rejected (${causeOf(first)})`,
@@ -293,22 +300,21 @@ export const changingPoints = {
       : works("Each change has its own revision", { revisionOf: "changes" });
   }),
   changedFields: point("Changed fields", ({ update }) => {
-    const { keys, renamed } = update ?? {};
+    const { first, keys, renamed } = update ?? {};
     if (keys === undefined || renamed === undefined) return undefined;
-    const count = Array.isArray(keys.shown?.ssh_keys) ? keys.shown.ssh_keys.length : 2;
-    const { status } = renamed.exchange.reply;
-    const faults = [
-      keys.reply.status >= 400
-        ? `ssh_keys: rejected (${keys.reply.status})`
-        : count !== 2 && "ssh_keys: ignored",
-      status >= 400 ? `name: rejected (${status})` : !renamed.isShown && "name: ignored",
-    ].filter(Boolean);
-    return faults.length === 0
-      ? works("Names and SSH keys can be changed")
-      : limited(
-          faults.join("; "),
-          "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`",
-        );
+    const shownKeys = keys.shown?.ssh_keys;
+    const areKeysShown = !Array.isArray(shownKeys) || shownKeys.length === 2;
+    const failures = [
+      failureOf("ssh_keys", keys, areKeysShown, first?.lag?.reads),
+      failureOf("name", renamed.exchange, renamed.isShown, first?.lag?.lists),
+    ].filter((failure) => failure !== undefined);
+    if (failures.length === 0) return works("Names and SSH keys can be changed");
+    return limited(
+      failures.map(({ text }) => text).join("; "),
+      failures.some(({ isObserved }) => isObserved)
+        ? "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`"
+        : "Whether these properties can be changed is unknown",
+    );
   }),
   renaming: point("Renaming", ({ update }) => {
     if (update?.renamed?.isShown !== true) return undefined;
@@ -462,6 +468,21 @@ function causeOf({ reply }: { readonly reply: WireReply }, part?: "code" | "deta
 /** Returns the status of a reply if it is one of the values of a switch. */
 function statusCode<const T extends number>({ reply }: Exchange, known: readonly T[]): T | undefined {
   return known.find((status) => status === reply.status);
+}
+
+/** Describes why a field didn't change. An outdated revision, or a reply that lags, is no evidence about the field. */
+function failureOf(
+  name: string,
+  { reply: { status } }: Exchange,
+  isShown: boolean,
+  lag: number | undefined,
+): { text: string; isObserved: boolean } | undefined {
+  if (status === 412) return { text: `${name}: not observed (outdated revision)`, isObserved: false };
+  if (status >= 400) return { text: `${name}: rejected (${status})`, isObserved: true };
+  if (isShown) return undefined;
+  if (lag === Number.POSITIVE_INFINITY)
+    return { text: `${name}: not observed (replies lag)`, isObserved: false };
+  return { text: `${name}: ignored`, isObserved: true };
 }
 
 /** Whether a 202 has neither an operation nor a Location. */
