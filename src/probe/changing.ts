@@ -4,16 +4,10 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
-import {
-  type Change,
-  changingPoints,
-  type Facts,
-  PAUSES_MS,
-  type Reads,
-  type Shown,
-  type Update,
-} from "./changing-points";
+import { changingPoints } from "./changing-points";
+import type { Change, Facts, Reads, Shown, Update } from "./facts";
 import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
+import { PAUSES_MS } from "./observations";
 import type { Exchanges } from "./reading";
 import type { Exchange } from "./reading-points";
 import { addFindings, type Finding, judge } from "./report";
