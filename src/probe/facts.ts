@@ -52,7 +52,7 @@ export interface Facts {
   sent: WireFields;
   canGet: boolean;
   project?: Exchange;
-  /** Why nothing could be created. `hiddenProject` is the project if lists don't contain it. */
+  /** Why nothing could be created. `hiddenProject` is the id of the project if no list contains it. */
   refusal?: {
     readonly exchange: Exchange;
     readonly what: "project" | "instance";

@@ -172,7 +172,7 @@ export class Lifecycle {
     return remains;
   }
 
-  /** Adds to the record of a creation. */
+  /** Records more about a creation. */
   private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
     const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
     return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
