@@ -10,8 +10,9 @@ import { journalFolder, projectFileFor } from "../journal/location";
 import type { WireFields } from "../model/resource-fields";
 import { systemClock } from "../polling/clock";
 import { exercise } from "../probe/changing";
-import { Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";
+import { Lifecycle } from "../probe/lifecycle";
 import { type Examined, Exchanges, examine } from "../probe/reading";
+import { notCleanedUp, RecordFile } from "../probe/record";
 import {
   type Finding,
   formatReport,

@@ -4,16 +4,10 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
-import {
-  type Change,
-  changingPoints,
-  type Facts,
-  PAUSES_MS,
-  type Reads,
-  type Shown,
-  type Update,
-} from "./changing-points";
+import { changingPoints } from "./changing-points";
+import type { Change, Facts, Reads, Shown, Update } from "./facts";
 import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
+import { PAUSES_MS } from "./observations";
 import type { Exchanges } from "./reading";
 import type { Exchange } from "./reading-points";
 import { addFindings, type Finding, judge } from "./report";
@@ -212,9 +206,10 @@ class Exercise {
     });
     update.stale = await this.put(id, first.revision, fields);
     const third = await this.change(id, second.revision, { labels });
-    update.isHash = third.revision !== undefined && third.revision === first.revision;
+    if (second.reply.status < 400 && third.reply.status < 400)
+      update.isHash = third.revision !== undefined && third.revision === first.revision;
     update.keys = await this.change(id, third.revision, { ssh_keys: [newSshKey(), newSshKey()] });
-    const { renamed, lastId } = await this.rename(id, update.keys.revision ?? third.revision);
+    const { renamed, lastId } = await this.rename(id, update.keys.revision);
     update.renamed = { exchange: renamed, isShown: lastId !== undefined, hasNewId: lastId !== id };
     return lastId ?? id;
   }
@@ -225,7 +220,8 @@ class Exercise {
     revision: string | undefined,
   ): Promise<{ renamed: Exchange; lastId: string | undefined }> {
     const name = `${this.facts.name}-renamed`;
-    const renamed = await this.put(id, revision, { name });
+    const { result, exchange: renamed } = await this.sendCurrent(id, revision, { name });
+    await this.settled(result);
     let lastId: string | undefined;
     const read = async (): Promise<Shown> => {
       const found = (await this.life.listed()).find(({ fields }) => fields.name === name);
@@ -267,8 +263,8 @@ class Exercise {
     fields: WireFields,
     meanwhile?: () => Promise<void>,
   ): Promise<Change> {
-    const { result, exchange } = await this.sendPut(id, revision, fields);
-    if (result === undefined) return { ...exchange, lag: { lists: 0, reads: 0 }, revision, shown: undefined };
+    const { result, exchange } = await this.sendCurrent(id, revision, fields);
+    if (result === undefined) return { ...exchange, lag: undefined, revision, shown: undefined };
     if (exchange.reply.status === 202) await meanwhile?.();
     await this.settled(result);
     const [[name, wanted] = ["", ""]] = Object.entries(fields);
@@ -282,6 +278,21 @@ class Exercise {
     const { result, exchange } = await this.sendPut(id, revision, fields);
     await this.settled(result);
     return exchange;
+  }
+
+  /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
+  private async sendCurrent(id: string, revision: string | undefined, fields: WireFields) {
+    let last = revision;
+    let sent = await this.sendPut(id, last, fields);
+    for (const pause of PAUSES_MS) {
+      if (sent.exchange.reply.status !== 412) break;
+      if (pause > 0) await this.life.session.clock.sleep(pause, this.life.context().signal);
+      const now = await this.life.reread(id);
+      if (now?.revision === undefined || now.revision === last) continue;
+      last = now.revision;
+      sent = await this.sendPut(id, last, fields);
+    }
+    return sent;
   }
 
   private sendPut(id: string, revision: string | undefined, fields: WireFields) {

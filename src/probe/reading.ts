@@ -7,8 +7,8 @@ import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
 import type { Session } from "../provider/session";
+import { accessPoints } from "./access-points";
 import {
-  accessPoints,
   cursorOf,
   type Exchange,
   hasUsableId,

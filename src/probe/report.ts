@@ -122,7 +122,7 @@ export function formatReport(base: string, findings: readonly Finding[], columns
     settings.length > 0 && `Settings that this service requires:\n${settings.join("\n")}`,
     limits.length > 0 && `Limits of this service:\n${limits.join("\n")}`,
     findings.some(({ verdict }) => verdict === "unknown") &&
-      "Points marked with ? need existing objects. Run the command with --create, or when the account has two projects and two instances.",
+      "Points marked with ? need existing objects. Run the command with --create, or run it again when the account has two projects and two instances.",
     conclusion(findings),
   ];
   return sections.filter(Boolean).join("\n\n");

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator";
 import { instanceKind } from "../../src/model/resource-fields";
 import { exercise } from "../../src/probe/changing";
-import { Lifecycle, type ProbeRecord } from "../../src/probe/lifecycle";
+import { Lifecycle } from "../../src/probe/lifecycle";
+import type { ProbeRecord } from "../../src/probe/record";
 import type { Finding } from "../../src/probe/report";
 import { listingContext } from "../../src/provider/context";
 import { created, FIELDS, openProbe } from "./probed";
@@ -19,6 +20,25 @@ describe("creating, changing and deleting an instance", () => {
     });
     const ignored = await created({}, (emulator) => emulator.ignoreUpdatesOf("name"));
     expect(find(ignored, "changedFields")?.observation).toBe("name: ignored");
+  });
+
+  test("sends an update again with a new revision if replies lag", async () => {
+    const findings = await created({ lagMs: 20_000, lagIn: "both", lagPart: "fields" });
+    expect(find(findings, "update")?.verdict).toBe("works");
+    expect(find(findings, "changedFields")?.verdict).toBe("works");
+    expect(find(findings, "lag")?.observation).toContain("Updates: lists show them within");
+  });
+
+  test("reports no field as unchangeable if the service rejects every revision or replies lag too long", async () => {
+    const outdated = await created({}, (emulator) => {
+      emulator.fail({ kind: "status", status: 412, method: "PUT", times: Number.POSITIVE_INFINITY });
+    });
+    expect(find(outdated, "update")?.observation).toContain("rejected each revision that it returned");
+    const lagging = await created({ lagMs: 60_000, lagPart: "fields" });
+    expect(find(lagging, "changedFields")).toMatchObject({
+      observation: "name: not observed (replies lag)",
+      consequence: "Whether these properties can be changed is unknown",
+    });
   });
 
   test("reports labels that the service rejects, and examines it with other labels", async () => {

@@ -1,11 +1,13 @@
 import { expect, onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/polling/clock";
+import type { accessPoints } from "../../src/probe/access-points";
 import { exercise } from "../../src/probe/changing";
 import type { changingPoints } from "../../src/probe/changing-points";
-import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
+import { Lifecycle } from "../../src/probe/lifecycle";
 import { Exchanges, examine } from "../../src/probe/reading";
-import type { accessPoints, readingPoints } from "../../src/probe/reading-points";
+import type { readingPoints } from "../../src/probe/reading-points";
+import { RecordFile } from "../../src/probe/record";
 import type { Finding } from "../../src/probe/report";
 import { Sessions } from "../../src/provider/session";
 import { emptyFolder } from "../journal/folder";
