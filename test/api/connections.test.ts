@@ -5,7 +5,7 @@ import { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectionsOf, openConnections } from "../../src/api/connections";
 import { formatError } from "../../src/diagnostics/format";
-import { startProxy } from "../config/credentials/network";
+import { startProxy } from "../config/network";
 import { trusted } from "./raw";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 

@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { openConnections } from "../../src/api/connections";
-import { type Authority, makeAuthority } from "../config/credentials/network";
+import { type Authority, makeAuthority } from "../config/network";
 
 /** The behavior of a server at the level of bytes. */
 export interface Behavior {

@@ -7,9 +7,9 @@ import { compareRemoteValues } from "../../src/model/remote-values";
 import { instanceFields, instanceKind, type Kind, projectKind } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
 import { typeErrors } from "../harness/compiler";
-import { check } from "../model/typed";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
+import { check } from "../provider/typed";
 import { newcomersFolder } from "../readme/program-folder";
 
 interface Registered {

@@ -1,162 +1,396 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
-import type { Emulator } from "../../src/emulator";
-import { pulumiOnPath } from "../harness/pulumi-environment";
-import { fenced, readMarkdown, section } from "../readme/markdown";
-import { parseCommandLine } from "./command-line";
-import { type RealStack, realStack } from "./real-cli";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Answer, type Service, startService } from "../api/service";
+import { creating, INSTANCE as INSTANCE_TYPE, instanceInputs, resource } from "./exports";
 import { type Ended, runCli } from "./run-cli";
+import { machine } from "./run-recover";
 
-const pulumi = pulumiOnPath();
+const INSTANCE = { id: 7, project: 101, name: "web", image: "debian-13", flavor: "small", network: "n1" };
 
-/** Adds a project with three instances: two with the same name, one of them with all properties, and one with unusual values. */
-function inhabited(emulator: Emulator): { project: string; instances: string[] } {
-  const project = emulator.addProject({ name: "web", region: "eu-1" }).id;
-  const common = { project, image: "debian-13", flavor: "small", network: "n1" };
-  const others = {
-    public_ip: "auto",
-    ssh_keys: ["ssh-rsa AAAA a", "ssh-rsa BBBB"],
-    labels: { "a/b": 'q"u', team: "x", constructor: "c", prototype: "p" },
-  };
-  const unusual = {
-    name: "ｗｅｂ `$` ::2\n",
-    network: 5,
-    ssh_keys: ["ssh-rsa AAAA a\n"],
-    labels: { size: 5, "a b": "not in the program" },
-  };
-  const all = [{ name: "web" }, { name: "web", ...others }, unusual];
-  return { project, instances: all.map((fields) => emulator.addInstance({ ...common, ...fields }).id) };
+interface Setting {
+  readonly instances?: readonly Record<string, unknown>[];
+  /** Resources of the stack. */
+  readonly resources?: readonly Record<string, unknown>[];
+  /** Pulumi's list of pending operations. */
+  readonly pending?: readonly Record<string, unknown>[];
+  /** Settings of the stack in addition to the endpoint. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly answer?: (path: string) => Answer | undefined;
 }
 
-/** Returns the written program without its import, for the JavaScript programs of the tests. */
-const programIn = (dir: string): string =>
-  readFileSync(path.join(dir, "imported.ts"), "utf8").replace(/^import .*\n/, "");
+/** Creates a program's folder, and a service with one project, whose id is a number. */
+async function imported({
+  instances = [INSTANCE],
+  resources = [],
+  pending = [],
+  settings = { token: "token-1" },
+  answer = () => undefined,
+}: Setting) {
+  const { dir } = machine();
+  const service: Service = await startService(({ path }) => {
+    const items = path.endsWith("/projects") ? [{ id: 101, name: "shop", region: "eu-1" }] : instances;
+    const list = { body: { items, has_more: false, next_cursor: null } };
+    return answer(path) ?? (/s$/.test(path) ? list : { status: 404 });
+  });
+  const config = { endpoint: service.origin, ...settings };
+  const values = Object.entries(config).map(([name, value]) => [`cloudinfra:${name}`, { value }]);
+  const bin = path.join(dir, "bin");
+  mkdirSync(bin);
+  const pulumi = path.join(bin, "pulumi");
+  const deployment = { resources, pending_operations: pending };
+  const printed = { config: Object.fromEntries(values), stack: { version: 3, deployment } };
+  writeFileSync(
+    pulumi,
+    `#!${process.execPath}\nconsole.log(JSON.stringify(${JSON.stringify(printed)}[process.argv[2]]));`,
+  );
+  chmodSync(pulumi, 0o755);
+  const env = { PATH: `${bin}${path.delimiter}/usr/bin${path.delimiter}/bin` };
+  const run = (args: readonly string[], cwd = dir): Promise<Ended> =>
+    runCli(cwd, ["import", "--project", "101", ...args], env);
+  return { dir, service, run, text: (file = "imported.ts") => readFileSync(path.join(dir, file), "utf8") };
+}
 
-const imported = (stack: RealStack, env: Record<string, string>, ...args: string[]): Promise<Ended> =>
-  runCli(stack.dir, ["import", ...args], env);
-
-describe.runIf(pulumi)("`import` of a project's instances", () => {
-  it.each([
-    ["the instances", [], 3, "mode"],
-    ["instances whose public address is returned without its mode", [], 3, "null"],
-    ["the instances and the project, to which they refer", ["--with-project"], 4, "mode"],
-  ] as const)("imports %s, and the next preview shows no changes", async (_, more, count, shows) => {
-    const stack = await realStack(pulumi ?? "", "");
-    const env = stack.machine("here");
-    stack.emulator.behaviour.extraFields = { first_password: stack.leaks.secret("opened-sesame") };
-    stack.emulator.behaviour.publicIpShows = shows;
-    const { project } = inhabited(stack.emulator);
-    const addresses = () => [...stack.emulator.instances.values()].map(({ address }) => address);
-    const before = addresses();
-    const { code, stdout, stderr } = await imported(stack, env, "--project", project, ...more);
-    expect(stderr).toBe("");
-    expect(code).toBe(0);
-    const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
-    await stack.run(env, ...command, "--yes", "--skip-preview");
-    await stack.run(env, "refresh", "--yes", "--skip-preview", "--diff");
-    stack.write(programIn(stack.dir));
-    const asked = stack.emulator.requests.length;
-    expect(await stack.run(env, "preview", "--expect-no-changes")).toContain(`${count + 1} unchanged`);
-    expect(await stack.run(env, "up", "--yes", "--skip-preview", "--expect-no-changes")).toContain(
-      `unchanged`,
-    );
-    expect(stack.emulator.requests.length).toBe(asked);
-    await stack.run(env, "refresh", "--yes", "--expect-no-changes");
-    await stack.run(env, "preview", "--expect-no-changes");
-    stack.write(
-      programIn(stack.dir)
-        .replaceAll('flavor: "small"', 'flavor: "large"')
-        .replaceAll("{ protect: true }", "{}"),
-    );
-    await stack.run(env, "up", "--yes", "--skip-preview");
-    expect([...stack.emulator.instances.values()].map(({ fields }) => fields.flavor)).toEqual([
-      "large",
-      "large",
-      "large",
+describe("`import`", () => {
+  it("finds a project and instances whose ids are numbers", async () => {
+    const { run, text } = await imported({});
+    expect(await run(["--with-project"])).toMatchObject({ code: 0, stderr: "" });
+    expect(text()).toContain("project: project.id,");
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { id: "101" },
+      { id: "7", inputs: { project: "101" } },
     ]);
-    expect(addresses()).toEqual(before);
-    const labels = [...stack.emulator.instances.values()].map(({ fields }) => fields.labels);
-    expect(labels, "labels that the program doesn't declare are kept").toContainEqual(
-      expect.objectContaining({ "a b": "not in the program" }),
-    );
-    await stack.run(env, "destroy", "--yes", "--skip-preview");
-    expect(stack.emulator.instances.size).toBe(0);
-    expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);
   });
 
-  it("uses the settings of an explicit provider, and assigns the resources to it", async () => {
-    const stack = await realStack(pulumi ?? "", "");
-    const env = stack.machine("here");
-    const { project } = inhabited(stack.emulator);
-    const { endpoint, token } = stack.emulator;
-    await stack.run(env, "config", "set", "cloudinfra:endpoint", "http://127.0.0.1:1");
-    const secret = 'new pulumi.Config("theirs").requireSecret("token")';
-    const declared = `const eu = new Provider("eu", { endpoint: "${endpoint}", token: ${secret}, concurrency: 3 });`;
-    stack.write(declared);
-    await stack.run(env, "config", "set", "--secret", "theirs:token", token);
-    const early = await imported(stack, env, "--project", project, "--provider", "eu");
-    expect(early).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('no provider "eu". It has: none'),
+  it("prints the result as JSON with --json", async () => {
+    const labels = { "a b": "x" };
+    const { dir, run } = await imported({
+      instances: [
+        { ...INSTANCE, labels },
+        { ...INSTANCE, id: 8, flavor: "" },
+      ],
     });
-    await stack.run(env, "up", "--yes", "--skip-preview");
-    const { code, stdout, stderr } = await imported(stack, env, "--project", project, "--provider", "eu");
+    const { code, stdout, stderr } = await run(["--json"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
-    await stack.run(env, ...command, "--yes", "--skip-preview");
-    stack.write(`${declared}\n${programIn(stack.dir)}`);
-    expect(programIn(stack.dir)).toContain("protect: true, provider: eu }");
-    const preview = await stack.run(env, "preview", "--expect-no-changes");
-    expect(preview).toContain("5 unchanged");
-    await stack.run(env, "refresh", "--yes", "--expect-no-changes");
-    await stack.run(env, "destroy", "--yes", "--skip-preview", "--exclude-protected");
-    expect(stack.emulator.instances.size).toBe(3);
-    const again = await imported(stack, env, "--project", project, "--provider", "eu", "--force");
-    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
-    expect(again.stderr.match(/omitted: the stack already manages it/g)).toHaveLength(3);
+    expect(JSON.parse(stdout)).toEqual({
+      document: path.join(dir, "import.json"),
+      program: path.join(dir, "imported.ts"),
+      resources: [
+        { type: "Instance", name: "web", id: "7", inexpressible: [expect.stringContaining('labels["a b"]')] },
+      ],
+      omitted: [{ kind: "instance", id: "8", reason: "the service returned no flavor" }],
+      importCommand: "pulumi import --file import.json --generate-code=false",
+    });
+    const { run: runEmpty } = await imported({ instances: [] });
+    expect(JSON.parse((await runEmpty(["--json"])).stdout)).toEqual({
+      ...{ document: null, program: null, resources: [], omitted: [], importCommand: null },
+    });
   });
 
-  it("writes nothing if the service returns no such project, or if a file already exists", async () => {
-    const stack = await realStack(pulumi ?? "", "");
-    const env = stack.machine("here");
-    const { project } = inhabited(stack.emulator);
-    const unknown = await imported(stack, env, "--project", "prj-none");
-    expect(unknown.code).toBe(1);
-    expect(unknown.stderr).toContain("the service returned no project prj-none");
-    expect(unknown.stderr).toContain(`--project: ${project}.`);
-    writeFileSync(path.join(stack.dir, "imported.ts"), "mine");
-    const there = await imported(stack, env, "--project", project);
-    expect(there.code).toBe(1);
-    expect(there.stderr).toMatch(/imported\.ts already exists\n.*code input_invalid\n.*--force/);
-    expect(existsSync(path.join(stack.dir, "import.json"))).toBe(false);
-    expect(readFileSync(path.join(stack.dir, "imported.ts"), "utf8")).toBe("mine");
-    expect(`${unknown.stderr}${there.stderr}`).not.toContain(stack.emulator.token);
+  it("omits instances of other projects that the service returns anyway, and those that can't be declared", async () => {
+    const others = [
+      { ...INSTANCE, id: 8, project: 102 },
+      { ...INSTANCE, id: 9, project: null, flavor: "" },
+    ];
+    const { run, text } = await imported({ instances: [INSTANCE, ...others] });
+    const { code, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "instance 9 is omitted: the service returned no flavor\n",
+    });
+    expect(JSON.parse(text("import.json")).resources.map(({ id }: { id: string }) => id)).toEqual(["7"]);
+    expect(text()).toContain("// instance 9 is omitted: the service returned no flavor");
+  });
+
+  it("omits deleted instances, and objects that the stack already manages", async () => {
+    const urn = (type: string, name: string) =>
+      `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
+    const instance = (id: string, name: string, more = {}) => ({
+      ...{ urn: urn("Instance", name), type: "pulumi-nodejs:dynamic/cloudinfra:Instance", id },
+      ...more,
+    });
+    const { run, text } = await imported({
+      instances: [{ ...INSTANCE, status: "TERMINATED" }, ...[8, 9, 10].map((id) => ({ ...INSTANCE, id }))],
+      resources: [
+        { ...instance("101", "shop"), urn: urn("Project", "shop") },
+        instance("8", "managed"),
+        instance("9", "read", { external: true }),
+        instance("10", "web", { outputs: { __endpoint: "https://elsewhere.example.com/v1" } }),
+      ],
+    });
+    const { code, stderr } = await run(["--with-project"]);
+    expect({ code, stderr: stderr.trim().split("\n") }).toEqual({
+      code: 0,
+      stderr: [
+        "project 101 is omitted: the stack already manages it",
+        "instance 7 is omitted: it was deleted: its status is TERMINATED",
+        "instance 8 is omitted: the stack already manages it",
+      ],
+    });
+    expect(text()).toContain("// instance 8 is omitted: the stack already manages it");
+    // The name "web" is taken in the stack.
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { id: "9", name: "web-9" },
+      { id: "10", name: "web-10" },
+    ]);
+  });
+
+  it("writes nothing if the stack has an unfinished creation, because its object may already exist", async () => {
+    const { dir, run, service } = await imported({
+      pending: [creating(resource(INSTANCE_TYPE, "web", instanceInputs()))],
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /the stack has an unfinished creation: instance "web"\n.*code conflict\n.*Run `pulumi up`, which resumes the creation/,
+    );
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+  });
+
+  it.each<[string, unknown, unknown, unknown]>([
+    ["as a path", "/v1/projects/101", undefined, "/v1/projects/101"],
+    ["as a path in the reply to GET", null, "/v1/projects/101", "/v1/projects/101"],
+    ["by its name", { name: "shop" }, undefined, "shop"],
+    ["by its UUID", null, { kind: "project", name: "shop", uuid: "8a1c" }, "8a1c"],
+    ["as a link", null, { href: "/v1/projects/101" }, { href: "/v1/projects/101" }],
+  ])(
+    "declares the given project if the service returns it %s, and records the remote value",
+    async (_, listed, alone, word) => {
+      const { run, text } = await imported({
+        instances: [{ ...INSTANCE, project: listed }],
+        answer: (path) =>
+          path.endsWith("/7") && alone !== undefined ? { body: { ...INSTANCE, project: alone } } : undefined,
+      });
+      expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+      expect(text()).toContain('project: "101",');
+      const [{ inputs, outputs }] = JSON.parse(text("import.json")).resources;
+      expect([inputs.project, outputs.project]).toEqual(["101", "101"]);
+      // Otherwise, a refresh would report drift.
+      expect(outputs.__words.project).toEqual(word);
+    },
+  );
+
+  it("omits an instance whose own reply shows another project", async () => {
+    const { run } = await imported({
+      instances: [{ ...INSTANCE, project: null }],
+      answer: (path) => (path.endsWith("/7") ? { body: { ...INSTANCE, project: 102 } } : undefined),
+    });
+    expect(await run([])).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
+  });
+
+  it.each(["org/shop", "/v1/projects/org/shop"])(
+    'finds the instances of a project whose id contains "/", even as %s',
+    async (project) => {
+      const { run, text } = await imported({
+        instances: [{ ...INSTANCE, project }],
+        answer: (path) =>
+          path.endsWith("/projects")
+            ? { body: { items: [{ id: "org/shop", name: "shop", region: "eu-1" }], has_more: false } }
+            : undefined,
+      });
+      expect(await run(["--project", "org/shop"])).toMatchObject({ code: 0, stderr: "" });
+      expect(text()).toContain('project: "org/shop",');
+    },
+  );
+
+  it("declares the values of the reply to GET, which a refresh uses, too", async () => {
+    const { run, text } = await imported({
+      instances: [{ ...INSTANCE, labels: {}, ssh_keys: [], public_ip: "none" }],
+      answer: (path) => (path.endsWith("/7") ? { body: { ...INSTANCE, image: "sha256:1f" } } : undefined),
+    });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([{ inputs: { image: "sha256:1f" } }]);
+  });
+
+  it("declares the values of the list if the token may not read single instances", async () => {
+    const { run, text } = await imported({
+      answer: (path) => (path.endsWith("/7") ? { status: 403 } : undefined),
+    });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([{ inputs: { image: "debian-13" } }]);
+  });
+
+  it("declares references as ids, if the service returns them as objects", async () => {
+    const references = { project: { id: 101 }, image: { id: "debian-13", name: "Debian" } };
+    const { run, text } = await imported({ instances: [{ ...INSTANCE, ...references }] });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { inputs: { project: "101", image: "debian-13" } },
+    ]);
+  });
+
+  it("reads an instance with GET if its list item lacks arguments", async () => {
+    const more = { flavor: "small", labels: { team: "x" }, ssh_keys: ["ssh-rsa AAAA a"], public_ip: "auto" };
+    const { flavor: _, ...item } = INSTANCE;
+    const { run, text } = await imported({
+      instances: [item, { ...INSTANCE, ...more, id: 8 }],
+      answer: (path) => (path.endsWith("/7") ? { body: { ...item, ...more } } : undefined),
+    });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    const { public_ip: publicIp, ssh_keys: sshKeys, ...others } = more;
+    expect(JSON.parse(text("import.json")).resources[0]).toMatchObject({
+      id: "7",
+      inputs: { ...others, publicIp, sshKeys },
+    });
+  });
+
+  it("sends few GET requests if the service doesn't offer GET", async () => {
+    const instances = Array.from({ length: 60 }, (_, id) => ({ ...INSTANCE, id }));
+    const { run, text, service } = await imported({ instances });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toHaveLength(60);
+    expect(service.seen.length).toBeLessThan(20);
+  });
+
+  it.each([
+    ["no instances", []],
+    ["no instance that can be declared", [{ ...INSTANCE, flavor: null }]],
+  ])("writes no file if the project has %s", async (_, instances) => {
+    const { dir, run } = await imported({ instances });
+    const { code, stdout } = await run([]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "Project 101 has no instances to import. No file was written.\n",
+    });
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+  });
+
+  it.each([
+    ["the folder of Pulumi.yaml", "", "."],
+    ["the folder of `main`", "main: src/index.ts\n", "src"],
+  ])(
+    "resolves paths in the settings from the program's folder, whatever the working directory: %s",
+    async (_, main, folder) => {
+      const { dir, run, service } = await imported({ settings: { tokenFile: "secrets/token" } });
+      writeFileSync(path.join(dir, "Pulumi.yaml"), `name: app\nruntime: nodejs\n${main}`);
+      mkdirSync(path.join(dir, folder, "secrets"), { recursive: true });
+      writeFileSync(path.join(dir, folder, "secrets/token"), "token-of-file\n");
+      writeFileSync(path.join(dir, folder, "index.ts"), "");
+      const { code, stderr, stdout } = await run(["-C", dir], "/");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-file");
+      expect(existsSync(path.join(dir, "imported.ts"))).toBe(true);
+      expect(stdout).toContain(`pulumi import --file import.json --generate-code=false --cwd ${dir}\n`);
+    },
+  );
+
+  it("runs a token command in the program's folder", async () => {
+    const { dir, run, service } = await imported({ settings: { tokenCommand: "cat token" } });
+    writeFileSync(path.join(dir, "token"), "token-of-command");
+    expect(await run(["-C", dir], "/")).toMatchObject({ code: 0 });
+    expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-command");
+  });
+
+  it("reports after a timeout how to wait longer", async () => {
+    const busy = { status: 503, headers: { "retry-after": "7200" } };
+    const { run } = await imported({ answer: () => busy });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("code timeout");
+    expect(stderr).toMatch(
+      /hint: Run the command again\. To wait longer, increase `cloudinfra:operationTimeout`\.$/m,
+    );
+  });
+
+  it("sends no request if it can't write the files", async () => {
+    const { dir, run, service, text } = await imported({});
+    writeFileSync(path.join(dir, "imported.ts"), "mine");
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${path.join(dir, "imported.ts")} already exists`);
+    expect(stderr).toContain("--force");
+    expect(text()).toBe("mine");
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+    expect(await run(["--force"])).toMatchObject({ code: 0 });
+    expect(text()).toContain("new Instance");
+  });
+
+  it("writes neither file if the folder of one doesn't exist, so that the corrected command succeeds", async () => {
+    const { dir, run, service } = await imported({});
+    const { code, stderr } = await run(["--program", "none/imported.ts"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("none/imported.ts") });
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+    expect(await run([])).toMatchObject({ code: 0 });
+  });
+
+  it("doesn't follow a link to a file that doesn't exist yet", async () => {
+    const { dir, run } = await imported({});
+    symlinkSync(path.join(dir, "elsewhere"), path.join(dir, "imported.ts"));
+    const { code, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("already exists") });
+    expect(existsSync(path.join(dir, "elsewhere"))).toBe(false);
+  });
+
+  it("never prints the token, even if the service repeats it", async () => {
+    const token = "token-1-abcdefgh";
+    const { run } = await imported({
+      settings: { token },
+      answer: (path) =>
+        path.endsWith("/instances")
+          ? { status: 400, body: { detail: `the token ${token} is wrong` } }
+          : undefined,
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("importing the instances of project 101");
+    expect(stderr).not.toContain(token);
+  });
+
+  it("never prints a part of a reply that is not HTTP", async () => {
+    const leaked = "password-of-an-instance";
+    const server = createServer((socket) => {
+      socket.on("error", () => socket.destroy());
+      socket.once("data", () => socket.end(`HTTP/1.1 401 No\r\ntransfer-encoding: chunked\r\n\r\n${leaked}`));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const { run } = await imported({
+      settings: { endpoint: `http://127.0.0.1:${address.port}`, token: "t", operationTimeout: "1s" },
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).not.toContain(leaked);
   });
 });
 
-describe("the command line of `import`", () => {
-  it("accepts the call in examples/importing, and writes the files that are named there", async () => {
-    const page = section(readMarkdown("examples/importing/README.md"), "A whole project");
-    const [command = "", ...others] = fenced(page, "sh").join().split("\n");
-    const [, args = ""] = /^npx pulumi-cloudinfra import (.*)$/.exec(command) ?? [];
-    const parsed = await parseCommandLine("import", ...args.split(" "));
-    expect(parsed).toMatchObject({ options: { project: "prj-1", withProject: true } });
-    const { document, program } = Object(parsed).options;
-    expect(others).toContain(`pulumi import --file ${document} --generate-code=false`);
-    expect(others).toContain(`mv ${program} index.ts`);
+describe.each([
+  ["import", ["--project", "101"]],
+  ["recover", []],
+])("`%s` reports that something is missing:", (command, args) => {
+  it("the folder, rather than `pulumi`", async () => {
+    const { dir } = machine();
+    const wrong = path.join(dir, "no-such-folder");
+    const { code, stderr } = await runCli("/", [command, ...args, "-C", wrong], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`the folder ${wrong} doesn't exist`);
   });
 
-  it.each([
-    [[], "required option '--project <id>' not specified"],
-    [["--project", ""], "invalid value '' for option '--project <id>': must not be empty"],
-    [
-      ["--project", "p", "--program", ""],
-      "invalid value '' for option '--program <path>': must not be empty",
-    ],
-    [["--project", "p", "--program", "x", "--document", "./x"], "must be different files"],
-    [["--projekt", "p"], "unknown option '--projekt'\n(Did you mean --project?)"],
-  ])("rejects %j", async (args, words) => {
-    expect(await parseCommandLine("import", ...args)).toEqual({ error: expect.stringContaining(words) });
+  it("the project file", async () => {
+    const { code, stderr } = await runCli("/", [command, ...args], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("no Pulumi.yaml found in / or its parent folders");
+  });
+
+  it("`pulumi`", async () => {
+    const { code, stderr } = await runCli(machine().dir, [command, ...args], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("`pulumi` was not found on the PATH");
+  });
+
+  it("permission to run `pulumi`", async () => {
+    const { dir } = machine();
+    mkdirSync(path.join(dir, "bin"));
+    writeFileSync(path.join(dir, "bin/pulumi"), "");
+    const { code, stderr } = await runCli(dir, [command, ...args], { PATH: path.join(dir, "bin") });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/`pulumi .*` can't be run: .*EACCES/);
+    expect(stderr).not.toMatch(/^\s+at /m);
   });
 });

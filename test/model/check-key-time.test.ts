@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { projectKind } from "../../src/model/resource-fields";
-import { check } from "./typed";
+import { check } from "../provider/typed";
 
 const fresh = { region: "eu-1", __key: "fresh", __keyAt: 2 };
 const keyOf = (olds: Record<string, unknown>, left?: { named: { key: string }; at: number }) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceKind } from "../../src/model/resource-fields";
 import { instanceNews, SSH_KEY } from "../provider/samples";
-import { check } from "./typed";
+import { check } from "../provider/typed";
 
 const withArgument = (name: string, value: unknown): string[] =>
   check(instanceKind, {}, instanceNews({ [name]: value })).failures.map(({ reason }) => reason);

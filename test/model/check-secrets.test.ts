@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { instanceKind, projectKind } from "../../src/model/resource-fields";
 import { KEY } from "../provider/samples";
-import { check } from "./typed";
+import { check } from "../provider/typed";
 
 /** Recognisable wherever it turns up. */
 const secret = fc.stringMatching(/^[0-9a-f]{12}$/).map((digits) => `S3CRET-${digits}`);

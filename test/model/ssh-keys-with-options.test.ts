@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceFields } from "../../src/model/resource-fields";
 import { instanceNews } from "../provider/samples";
-import { diff } from "./typed";
+import { diff } from "../provider/typed";
 
 test.each([
   'no-pty,command="true"',

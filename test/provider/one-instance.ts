@@ -9,7 +9,7 @@ import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
 import type { HostProvider } from "../../src/provider/host";
 import { LastMoment } from "../polling/last-moment";
-import { type CommandOptions, EngineCalls } from "./progress/engine-calls";
+import { type CommandOptions, EngineCalls } from "./engine-calls";
 import type { Providers } from "./providers";
 import { instanceNews } from "./samples";
 import { errorOf, type Saved, type Service, type ServiceOptions, startService } from "./service";

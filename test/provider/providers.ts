@@ -5,7 +5,7 @@ import { type HostProvider, providerOf } from "../../src/provider/host";
 import { EngineLog } from "../../src/provider/progress/engine-log";
 import { type SessionOverrides, Sessions } from "../../src/provider/session";
 import { Shutdown, type SignalTarget } from "../../src/provider/shutdown";
-import { unmarked } from "./progress/marked";
+import { unmarked } from "./marked";
 
 /** The providers that one process offers to the host. */
 export interface Providers {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Emulator, LoggedRequest } from "../../src/emulator";
-import { CLIENT, startTokenService, type TokenService } from "../config/credentials/token-service";
+import { CLIENT, startTokenService, type TokenService } from "../config/token-service";
 import { expectOk, noRequestsDuring } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { Engine } from "../harness/engine";

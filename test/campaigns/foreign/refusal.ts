@@ -1,5 +1,5 @@
 import type { Properties } from "../../../src/model/state";
-import { rowsOf } from "../../provider/update/conflict-rows";
+import { rowsOf } from "../../provider/update/conflict-table-rows";
 import type { Done } from "./somebody";
 import { atService, type Fields, inProperties, isLabel, same, type Target, targetsOf } from "./targets";
 

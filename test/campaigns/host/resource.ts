@@ -1,7 +1,7 @@
 import { confirm } from "../../../src/journal/confirm";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
-import { EngineCalls } from "../../provider/progress/engine-calls";
+import { EngineCalls } from "../../provider/engine-calls";
 import type { Saved } from "../../provider/service";
 import { overTheWire } from "./wire";
 

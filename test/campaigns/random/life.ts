@@ -4,7 +4,7 @@ import type { StoredInstance } from "../../../src/emulator/state";
 import type { Properties } from "../../../src/model/state";
 import { HostError, type HostProvider } from "../../../src/provider/host";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
-import { EngineCalls } from "../../provider/progress/engine-calls";
+import { EngineCalls } from "../../provider/engine-calls";
 import { openProviders, Signals } from "../../provider/providers";
 import { overTheWire } from "../host/wire";
 import type { Case, Step, Up } from "./case";

@@ -1,7 +1,7 @@
 import { type Properties, parseDesired } from "../../../src/model/state";
 import { parseDuration } from "../../../src/polling/clock";
 import { type HostProvider, InitializationError } from "../../../src/provider/host";
-import { unmarked } from "../../provider/progress/marked";
+import { unmarked } from "../../provider/marked";
 import { claimsOf } from "./claims";
 import { isPlain, judgeFailure } from "./failures";
 import type { Scene } from "./scene";

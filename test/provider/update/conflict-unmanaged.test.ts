@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { changed, existingInstance, failureOf, type Saved, type Service, startService } from "../service";
-import { rowsOf } from "./conflict-rows";
+import { rowsOf } from "./conflict-table-rows";
 
 /** What a refresh of several resources saves: it looks into the list, where an instance has no revision. */
 async function refreshed(service: Service, { id }: Saved, state: Properties): Promise<Properties> {

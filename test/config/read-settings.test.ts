@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { readSettings, type Settings } from "../../src/config/read-settings";
+import { isCloudInfraError } from "../../src/diagnostics/error";
+import { formatError } from "../../src/diagnostics/format";
+
+type Texts = Record<string, string>;
+
+const needed = { endpoint: "https://api.example.com", token: "t-stack" };
+const stackOf = (texts: Texts) => (key: string) =>
+  Object.entries(texts).find(([name]) => `cloudinfra:${name}` === key)?.[1];
+const settings = (stack: Texts, environment: Texts = {}): Settings =>
+  readSettings(stackOf({ ...needed, ...stack }), environment);
+
+/** What a person would see. */
+function words(stack: Texts, environment: Texts = {}): string {
+  try {
+    readSettings(stackOf(stack), environment);
+  } catch (error) {
+    expect(isCloudInfraError(error)).toBe(true);
+    return formatError(error, { action: 'creating instance "web"' });
+  }
+  return "";
+}
+
+describe("an error about a missing setting", () => {
+  test("names the setting, the command that sets it, and the variable", () => {
+    expect(words({})).toBe(
+      [
+        `creating instance "web" failed: cloudinfra:endpoint is not set: the service's address is required`,
+        "  code config_missing",
+        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
+        "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
+      ].join("\n"),
+    );
+  });
+
+  test("names the other token sources, too", () => {
+    expect(words({ endpoint: needed.endpoint })).toBe(
+      [
+        'creating instance "web" failed: cloudinfra:token is not set: a token is required',
+        "  code config_missing",
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
+          "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
+        "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
+      ].join("\n"),
+    );
+  });
+
+  test("appears for an empty setting, too", () => {
+    expect(words({ ...needed, endpoint: " " })).toContain("cloudinfra:endpoint is not set");
+  });
+});
+
+describe("an error about an invalid setting names its source and the correction, but not the value", () => {
+  test.each([
+    ["operationTimeout", "soon", "CLOUDINFRA_OPERATION_TIMEOUT"],
+    ["operationTimeout", "0s", "CLOUDINFRA_OPERATION_TIMEOUT"],
+    ["concurrency", "many", "CLOUDINFRA_CONCURRENCY"],
+    ["concurrency", "-1", "CLOUDINFRA_CONCURRENCY"],
+    ["maxRequestsPerSecond", "0", "CLOUDINFRA_MAX_REQUESTS_PER_SECOND"],
+    ["maxRequestsPerSecond", "Infinity", "CLOUDINFRA_MAX_REQUESTS_PER_SECOND"],
+    ["formerEndpoints", '["https://a', "CLOUDINFRA_FORMER_ENDPOINTS"],
+  ])("%s: %s", (name, value, variable) => {
+    const inStack = words({ ...needed, [name]: value });
+    expect(inStack).toContain(`the stack setting cloudinfra:${name} must be `);
+    expect(inStack).toContain(`pulumi config set cloudinfra:${name}`);
+    expect(inStack, "the stack takes precedence").not.toContain(variable);
+    expect(inStack).not.toContain(`${value} `);
+    const inVariable = words(needed, { [variable]: value });
+    expect(inVariable).toContain(`the variable ${variable} must be `);
+    expect(inVariable).toContain(
+      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+    );
+  });
+});
+
+describe("a setting", () => {
+  test("can come from its environment variable", () => {
+    const found = readSettings(() => undefined, {
+      CLOUDINFRA_ENDPOINT: "https://env.example.com",
+      CLOUDINFRA_TOKEN: "t-env",
+      CLOUDINFRA_OPERATION_TIMEOUT: "5m",
+      CLOUDINFRA_CONCURRENCY: "4",
+      CLOUDINFRA_MAX_REQUESTS_PER_SECOND: "0.5",
+      CLOUDINFRA_REVISION_FIELD: "rev",
+      CLOUDINFRA_IP_ADDRESS_FIELD: "floating_ip",
+      CLOUDINFRA_FORMER_ENDPOINTS: "https://a.example.com, https://b.example.com",
+    });
+    expect(found).toEqual({
+      endpoint: "https://env.example.com",
+      allowHttp: false,
+      token: { kind: "token", value: "t-env", source: "the variable CLOUDINFRA_TOKEN" },
+      operationTimeoutMs: 300_000,
+      concurrency: 4,
+      maxRequestsPerSecond: 0.5,
+      revisionField: "rev",
+      ipAddressField: "floating_ip",
+      formerEndpoints: ["https://a.example.com", "https://b.example.com"],
+    });
+  });
+
+  test("of the stack takes precedence over the same setting of the environment", () => {
+    const found = settings(
+      { operationTimeout: "1h" },
+      {
+        CLOUDINFRA_ENDPOINT: "https://env.example.com",
+        CLOUDINFRA_OPERATION_TIMEOUT: "5m",
+        CLOUDINFRA_CONCURRENCY: "4",
+      },
+    );
+    expect(found).toMatchObject({ endpoint: needed.endpoint, operationTimeoutMs: 3_600_000, concurrency: 4 });
+  });
+
+  test("that is not set has its default, such as 30 minutes for operations", () => {
+    expect(settings({})).toMatchObject({ operationTimeoutMs: 1_800_000, formerEndpoints: [] });
+  });
+
+  test("is trimmed", () => {
+    expect(settings({ endpoint: " https://api.example.com\n" }).endpoint).toBe("https://api.example.com");
+  });
+});
+
+describe("the token's source", () => {
+  test.each(["token", "tokenFile", "tokenCommand"] as const)("can be %s", (kind) => {
+    const found = readSettings(stackOf({ endpoint: needed.endpoint, [kind]: "x" }), {});
+    expect(found.token).toEqual({ kind, value: "x", source: `the stack setting cloudinfra:${kind}` });
+  });
+
+  test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("can be an exchange: %s", (kind) => {
+    const found = readSettings(
+      stackOf({ endpoint: needed.endpoint, [kind]: "https://sts.example.com", oidcAudience: "a" }),
+      { CLOUDINFRA_OIDC_SUBJECT: "file: /run/token", CLOUDINFRA_OIDC_AUDIENCE: "b" },
+    );
+    expect(found.token).toEqual({
+      kind,
+      value: "https://sts.example.com",
+      source: `the stack setting cloudinfra:${kind}`,
+      subject: { kind: "file", path: "/run/token" },
+      subjectAudience: "a",
+      subjectTokenType: "urn:ietf:params:oauth:token-type:jwt",
+      audience: "a",
+    });
+  });
+
+  test.each([
+    [
+      undefined,
+      "cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
+    ],
+    ["eyJ-a-token", "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>"],
+    ["file:", "cloudinfra:oidcSubject must be github"],
+  ])("causes an error that lists the valid subjects if the subject is %s", (oidcSubject, wanted) => {
+    const oidcIssuer = "https://sts.example.com";
+    const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
+    expect(said).toContain(wanted);
+    expect(said).toContain("hint: Run `pulumi config set cloudinfra:oidcSubject …`");
+    expect(said).toContain("The value must be github, file:<path> or env:<variable>.");
+    expect(said.includes("CLOUDINFRA_OIDC_SUBJECT")).toBe(oidcSubject === undefined);
+    expect(said).not.toContain("eyJ-a-token");
+  });
+
+  test("in the stack takes precedence over all sources in the environment", () => {
+    const environment = { CLOUDINFRA_TOKEN: "t-env", CLOUDINFRA_TOKEN_COMMAND: "print-token" };
+    const found = readSettings(stackOf({ endpoint: needed.endpoint, tokenFile: "token.txt" }), environment);
+    expect(found.token.kind).toBe("tokenFile");
+  });
+
+  test.each([
+    [{ token: "t-1", tokenFile: "f" }, {}, "cloudinfra:token and the stack setting cloudinfra:tokenFile"],
+    [
+      { tokenFile: "f", oidcIssuer: "https://sts.example.com" },
+      {},
+      "cloudinfra:tokenFile and the stack setting cloudinfra:oidcIssuer",
+    ],
+    [
+      {},
+      { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },
+      "CLOUDINFRA_TOKEN and the variable CLOUDINFRA_TOKEN_COMMAND",
+    ],
+  ])("must be unique: two in one place cause an error that names both", (stack, environment, names) => {
+    const said = words({ endpoint: needed.endpoint, ...stack }, environment);
+    expect(said).toContain("the token has more than one source");
+    expect(said).toContain(names);
+    expect(said).toContain("hint: Keep only one of them.");
+    expect(said).not.toContain("t-1");
+  });
+});
+
+describe("a list setting", () => {
+  test.each([
+    ['["https://a", "https://b"]', ["https://a", "https://b"]],
+    ["https://a,https://b,", ["https://a", "https://b"]],
+    ["https://a", ["https://a"]],
+    ["[]", []],
+  ])("can be written as %s", (text, list) => {
+    expect(settings({ formerEndpoints: text }).formerEndpoints).toEqual(list);
+  });
+});
+
+describe("under the testing kit, which sets CLOUDINFRA_EMULATED", () => {
+  const emulated = {
+    CLOUDINFRA_EMULATED: "true",
+    CLOUDINFRA_ENDPOINT: "http://127.0.0.1:8787/v1",
+    CLOUDINFRA_TOKEN: "t-emulator",
+    CLOUDINFRA_JOURNAL_DIR: "/tmp/journal",
+  };
+  const elsewhere = {
+    endpoint: "https://api.example.com",
+    token: "t-real",
+    tokenFile: "/etc/token",
+    tokenCommand: "print-token",
+    oidcIssuer: "https://issuer.example.com",
+    oidcSubject: "github",
+    formerEndpoints: "https://old.example.com",
+    journalDir: "/home/me/journal",
+    caFile: "/etc/missing.pem",
+    concurrency: "3",
+  };
+  const expected = {
+    endpoint: emulated.CLOUDINFRA_ENDPOINT,
+    token: { kind: "token", value: emulated.CLOUDINFRA_TOKEN },
+    formerEndpoints: [],
+    journalDir: emulated.CLOUDINFRA_JOURNAL_DIR,
+    caFile: undefined,
+    concurrency: 3,
+  };
+
+  test.each([
+    ["the stack's settings", {}],
+    ["the arguments of an explicit provider", { providerName: "eu" }],
+  ])("%s don't change the endpoint, the token or the journal, but other settings apply", (_, provider) => {
+    expect(settings({ ...elsewhere, ...provider }, emulated)).toMatchObject(expected);
+  });
+});

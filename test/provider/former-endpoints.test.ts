@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { changed, existingInstance, existingProject, failureOf, startService } from "./service";
+
+const elsewhere = "https://old.example.com/v1";
+
+describe("an object that the state records at another endpoint", () => {
+  test.each(["read", "update", "delete"] as const)("is not read, changed or deleted: %s", async (action) => {
+    const service = await startService();
+    const saved = await existingInstance(service);
+    service.emulator.clearRequests();
+    const state = { ...saved.state, __endpoint: elsewhere };
+    const { instances } = service;
+    const { message } = await failureOf(
+      action === "update"
+        ? instances.update(saved.id, state, changed(saved, { flavor: "m1.large" }))
+        : instances[action](saved.id, state),
+    );
+    expect(message).toContain(`the state records instance ${saved.id} at ${elsewhere}`);
+    expect(message).toContain(`cloudinfra:endpoint is ${service.emulator.endpoint}`);
+    expect(message).toContain("cloudinfra:formerEndpoints");
+    expect(service.emulator.requests).toEqual([]);
+  });
+
+  test("is not read, changed or deleted if it is a project", async () => {
+    const service = await startService();
+    const saved = await existingProject(service);
+    await failureOf(service.projects.delete(saved.id, { ...saved.state, __endpoint: elsewhere }));
+    expect(service.emulator.projects.has(saved.id)).toBe(true);
+  });
+});
+
+describe("the same endpoint", () => {
+  test.each([
+    ["with a slash", (url: string) => `${url}/v1/`],
+    ["without the version", (url: string) => url],
+    ["in capitals", (url: string) => `${url.toUpperCase()}/V1`],
+  ])("may be written as %s", async (_how, spell) => {
+    const service = await startService();
+    const saved = await existingInstance(service);
+    const state = { ...saved.state, __endpoint: spell(service.emulator.url) };
+    expect(await service.instances.read(saved.id, state)).toHaveProperty("id", saved.id);
+  });
+
+  test("is assumed for an older state that records no endpoint", async () => {
+    const service = await startService();
+    const saved = await existingInstance(service);
+    const { __endpoint, ...older } = saved.state;
+    expect(__endpoint).toBe(service.emulator.endpoint);
+    expect(await service.instances.read(saved.id, older)).toHaveProperty("id", saved.id);
+  });
+});
+
+describe("formerEndpoints", () => {
+  test("count as the configured endpoint, which is recorded from then on", async () => {
+    const service = await startService({
+      config: { formerEndpoints: "https://older.example.com, https://old.example.com/" },
+    });
+    const saved = await existingInstance(service);
+    const { props } = await service.instances.read(saved.id, { ...saved.state, __endpoint: elsewhere });
+    expect(props).toHaveProperty("__endpoint", service.emulator.endpoint);
+  });
+});

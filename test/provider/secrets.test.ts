@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { isMarked } from "./marked";
+import { oneInstance } from "./one-instance";
+import { OTHER_KEY } from "./samples";
+import { changed, existingInstance, existingProject, failureOf, startService } from "./service";
+
+const SECRET = "hunter2-of-the-backend";
+
+test("a token that the service returns as the status of an operation is in no message", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.behaviour.failedStatus = `failed ${service.emulator.token}`;
+  service.emulator.failNextOperation({ kind: "create" });
+  const said = await web.up();
+  expect(said).toContain('ended with status "failed [secret]"');
+  expect(said).not.toContain(service.emulator.token);
+});
+
+test("a secret name is not in the warning about the possible object of a failed creation", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.addInstance({ project: web.project, name: SECRET });
+  service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
+  await web.up({ name: SECRET, __secrets: ["name"] });
+  expect(service.warnings.join("\n")).toContain('failed to create instance "web"');
+  expect(service.warnings.join("\n")).not.toContain(SECRET);
+});
+
+describe("a secret as the service normalizes it", () => {
+  const flavor = { flavor: "small", __secrets: ["flavor"] };
+  const spelling = (now: object) => ({ ...now, flavor: `flv-of-${Object(now).flavor}` });
+
+  test("is in no error, even if the service returns it there", async () => {
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await existingInstance(service, flavor);
+    service.emulator.refuseUpdatesOf("network", { detail: "flv-of-small can't be in that network" });
+    const news = changed(saved, { network: "backend" });
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain("[secret] can't be in that network");
+    expect(message).not.toContain("flv-of");
+  });
+
+  test("is not in the table of a conflict", async () => {
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await existingInstance(service, flavor);
+    service.emulator.edit(saved.id, { network: "flv-of-small", flavor: "theirs" });
+    const news = changed(saved, { name: "front" });
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain("somebody else changed flavor, network");
+    expect(message).not.toMatch(/flv-of|theirs/);
+  });
+});
+
+const isSecret = (value: unknown): boolean =>
+  Object(value)["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
+
+test("`additionalProperties` is secret even if no program has marked it, as after `pulumi import` and a refresh", async () => {
+  const service = await startService({ behaviour: { extraFields: { first_password: SECRET } } });
+  const { id, state } = await existingInstance(service);
+  const { __urn, additionalProperties, ...imported } = state;
+  const { props } = await service.instances.read(id, imported);
+  expect(props?.additionalProperties).toMatchObject({ value: { first_password: SECRET } });
+  expect(isSecret(props?.additionalProperties)).toBe(true);
+});
+
+describe("an output that repeats a secret input", () => {
+  const address = { publicIp: "198.51.100.77", __secrets: ["publicIp"] };
+
+  test("is marked as secret for the engine, for example the address of a secret `publicIp`", async () => {
+    const service = await startService();
+    const saved = await existingInstance(service, address);
+    expect(saved.state.ipAddress).toMatchObject({ value: "198.51.100.77" });
+    const state = { ...saved.state, ipAddress: "198.51.100.77" };
+    const news = changed(saved, { flavor: "m1.large" });
+    const { outs } = await service.instances.update(saved.id, state, news);
+    const { props } = await service.instances.read(saved.id, state);
+    for (const outputs of [saved.state, outs, { ...props }]) {
+      expect(isMarked(outputs.ipAddress)).toBe(true);
+      expect(isMarked(outputs.url)).toBe(false);
+    }
+  });
+
+  test("is also marked in the state after a failed update", async () => {
+    const service = await startService();
+    const saved = await existingInstance(service, address);
+    service.emulator.ignoreUpdatesOf("flavor");
+    const state = { ...saved.state, ipAddress: "198.51.100.77" };
+    const error = await failureOf(
+      service.instances.update(saved.id, state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(isMarked(Object(Object(error).properties).ipAddress)).toBe(true);
+  });
+
+  test("is marked inside other text, for example in a URL or a description with a secret name", async () => {
+    const service = await startService({
+      behaviour: { extraFields: { url: "https://example.com/hush%20name" } },
+    });
+    const saved = await existingInstance(service, { name: "hush name", __secrets: ["name"] });
+    expect(isMarked(saved.state.url)).toBe(true);
+    expect(isMarked(saved.state.status)).toBe(false);
+  });
+
+  test("is marked if it may contain the secret name in another form, for example as a part of the URL", async () => {
+    const service = await startService({
+      behaviour: { extraFields: { url: "https://example.com/top-secret-name" } },
+    });
+    const saved = await existingInstance(service, { name: "Top Secret Name", __secrets: ["name"] });
+    expect(isMarked(saved.state.url)).toBe(true);
+    expect(isMarked(saved.state.ipAddress)).toBe(false);
+    const project = await existingProject(service, {
+      __key: OTHER_KEY,
+      name: "Top Secret Name",
+      __secrets: ["name"],
+    });
+    expect(isMarked(project.state.description)).toBe(true);
+  });
+
+  test("is in plaintext if no input is secret", async () => {
+    const saved = await existingInstance(await startService(), { publicIp: "198.51.100.77" });
+    expect(saved.state.ipAddress).toBe("198.51.100.77");
+  });
+});
