@@ -11,7 +11,7 @@ import type { LookupResult, ObjectRef } from "./lookup/object-getter";
  * Returns an object, or confirms that it no longer exists. An object no longer exists if the service reports its deletion, or if two
  * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts are never treated as
  * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion. If the project is found,
- * that request no longer counts.
+ * the record of that request is removed.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -28,8 +28,8 @@ export async function findOrConfirmAbsence(
 }
 
 /**
- * Reads an object now, or confirms its absence, as {@link findOrConfirmAbsence} does. But the request to delete a project still counts if the
- * project is found: before another attempt, the deletion may still be in progress.
+ * Reads an object now, or confirms its absence, as {@link findOrConfirmAbsence} does. However, if it finds a project, it keeps the record
+ * of the deletion request, because that deletion may still be in progress.
  */
 export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   return confirmedObject(context, ref, await context.session.finder.find(ref, context));

@@ -137,7 +137,7 @@ function timeoutFailures(news: Desired): string[] {
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** What a check depends on in addition to the inputs. */
+/** The information that a check uses in addition to the inputs. */
 interface CheckFindings {
   /** The key and name of the unfinished creation that create will resume, and the time at which that creation started. */
   readonly unfinished?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
@@ -204,8 +204,8 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // An object that requires a replacement isn't adopted if another resource may manage it and have this key, or if it is retained under
-  // this name.
+  // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object under this
+  // key, or `retainOnDelete` keeps the object under this name.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};

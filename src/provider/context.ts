@@ -22,7 +22,7 @@ export interface Context {
   readonly secretSources: SecretSource[];
 }
 
-/** Returns the context for a list call, which concerns no resource and shows no status messages. */
+/** Returns the context for a list call, which doesn't belong to a resource and shows no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),

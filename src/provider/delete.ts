@@ -59,14 +59,12 @@ export async function deleteResource(context: Context, id: string, state: Record
   await markFinished(context, entry);
 }
 
-/**
- * Reports whether an unfinished replacement of an earlier run must be finished. A replacement that this run created is already finished.
- */
+/** Reports whether an earlier run left a replacement unfinished. If this run created the replacement, it is already finished. */
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // Without a program, it is unknown whether the state contains the object. If the state contains it, its own deletion removes the entry.
-  // Otherwise, a warning at the end of the run names the object.
+  // Without a program, the provider can't determine whether the state contains the object. If it does, the object's own deletion removes
+  // the entry. Otherwise, a warning at the end of the run names the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
   // If the engine saves the state only at the end, the entry is the only record of the replacement after the process is killed.
@@ -94,7 +92,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   if (imported === id) await context.session.journal.run.add({ gone: identityKey(identityOf(context, id)) });
 }
 
-/** Waits for an operation of an earlier run, because the object may not be deletable until the operation ends. @returns whether it has ended */
+/** Waits for an operation of an earlier run, because the object may not be deletable until the operation ends. @returns whether it ended */
 async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
   const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));

@@ -23,8 +23,8 @@ const surroundings: ProviderEnvironment = {
   layOut: wrapLongLines,
 };
 
-/** The provider that states refer to as `require("pulumi-cloudinfra/provider").project`. It must never be renamed. */
+/** The provider that states load as `require("pulumi-cloudinfra/provider").project`. Never rename it. */
 export const project = providerOf(projectKind, surroundings);
 
-/** The provider that states refer to as `require("pulumi-cloudinfra/provider").instance`. It must never be renamed. */
+/** The provider that states load as `require("pulumi-cloudinfra/provider").instance`. Never rename it. */
 export const instance = providerOf(instanceKind, surroundings);

@@ -27,7 +27,7 @@ export function partialCreation(
   const { failed } = pending;
   const hasOwnTimeout = inputs.timeouts?.create !== undefined;
   const outs = recorded({
-    // The arguments of the request. The program may declare different ones by now.
+    // The arguments that were sent, because the program may have changed since then.
     ...(argumentsSent(context.kind.fields, pending) ?? argumentsOf(context, inputs)),
     ...hiddenInputsOf(inputs),
     endpoint: context.session.client.endpoint,
@@ -77,10 +77,7 @@ const FIXABLE_CODES: ReadonlySet<string> = new Set([
   "bad_reply",
 ]);
 
-/**
- * Returns a hint on what to correct before the creation can be resumed. Empty if nothing needs to be corrected. @param provider name of the
- * explicit provider
- */
+/** Returns a hint about what to fix before the creation can be resumed, or an empty string. @param provider the explicit provider's name */
 export function firstFix(error: CloudInfraError, provider?: string): string {
   const hint = FIXABLE_CODES.has(error.code) ? hintFor(error, [], provider) : undefined;
   return hint === undefined ? "" : `${hint}. `;

@@ -63,10 +63,10 @@ export async function read(
   if (pending === undefined) return refreshedState(context, now, state);
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
-  // The operation may fail, so the requested values are left out for now.
+  // The operation may still fail, so the state doesn't contain the requested values yet.
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
-  // The update may end at the revision that is already visible, so only the former revision is safe. An operation that can't be found may
-  // also still be running (E2).
+  // The visible revision may already be the one at which the update ends, so the state keeps the former revision. An operation that can't
+  // be found may also still be running (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
@@ -90,8 +90,8 @@ function readAfterUpdate(
 }
 
 /**
- * Marks the requested properties whose values have changed in the service. If the service accepts a requested value again without a new revision, the
- * remote value is a normalized form of it.
+ * Marks the requested properties whose remote values have changed. If the service accepts a requested value again without a new revision,
+ * the remote value is a normalized form of it.
  */
 function marksForRequested(
   { kind }: Context,
@@ -257,7 +257,7 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const isSame = isManaged(state) && hasRecordedRevision(object, state);
-  // If only a list has shown the object so far, its own URL may show the same values in a different form.
+  // If the object has only been read from a list so far, its own URL may return the same values in a different form.
   const isOtherForm = isSame && !isEcho && state.shown === undefined;
   const known = {
     values: argumentsOf(context, state),
@@ -267,7 +267,7 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
     isOtherForm,
     ipAddress,
   };
-  // A list may contain the same values in a different form, which must not replace the form of the object's own URL.
+  // A list may contain the same values in a different form, which must not replace the form that the object's own URL returns.
   if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], omitted: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }

@@ -13,7 +13,7 @@ import {
   withProgramValues,
 } from "../model/state";
 
-/** What this process has recorded about one URN. */
+/** The facts that this process has recorded about one URN. */
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has run since then. */
   readonly checkedWithOlds?: boolean;

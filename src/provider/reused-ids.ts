@@ -9,8 +9,8 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
 /**
- * The maximum number of seconds that a creation takes. As the creation time, the first reply may contain the start of the creation, and
- * later replies its end.
+ * The maximum duration of a creation, in seconds. The first reply may give the start of the creation as `created_at`, and later replies its
+ * end.
  */
 const LONGEST_CREATION_S = 3_600;
 

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
 import { ResourceTracker } from "./resource-tracker";
 
-/** What all calls of a process share: the settings, the client, the journal, and the cached lists. */
+/** The parts that all calls of a process share: the settings, the client, the journal, and the cached lists. */
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;

@@ -92,7 +92,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 
 /**
  * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. In such a run,
- * no program warns about unfinished creations. This process warns when it exits, because a later delete may still finish them.
+ * no program warns about unfinished creations, so this process does. It warns only when it exits, because a later delete may still finish
+ * them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;

@@ -69,7 +69,8 @@ function unsettledIn(
 /**
  * Waits for the operation of an earlier run and returns the state after it.
  *
- * @throws PartialState if the creation failed or its object no longer exists. The state is marked, so that the next `up` replaces the resource
+ * @throws PartialState if the creation failed or its object no longer exists. The state is then marked, so that the next `up` replaces the
+ * resource
  */
 async function finishPending(
   context: Context,

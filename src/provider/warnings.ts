@@ -128,7 +128,7 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
       `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
     await warnWithoutSecrets(context, message);
   } catch (error) {
-    // Without the list, there is nothing to report. The creation continues, or fails for its own reasons.
+    // Without the list, there is nothing to report. The creation continues or reports its own error.
     if (!isCloudInfraError(error)) throw error;
   }
 }

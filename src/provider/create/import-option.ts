@@ -111,7 +111,10 @@ export async function adopt(
   }
 }
 
-/** If the engine replaces the resource without informing the provider, it may still delete an earlier record of the same object. */
+/**
+ * Marks an adopted object: if the engine replaces a resource without informing the provider, it may still delete the object's earlier
+ * record.
+ */
 const ADOPTED = { isResumed: true };
 
 /** Throws an error if another resource manages the object. */

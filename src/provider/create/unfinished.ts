@@ -74,8 +74,8 @@ function mayDelete(
 }
 
 /**
- * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If there are two, the later one is
- * resumed, and the other is finished and discarded (C1).
+ * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If there are two, create
+ * resumes the later one, and the other is finished and discarded (C1).
  */
 export async function findUnfinishedCreation(
   context: Context,

@@ -51,7 +51,7 @@ export async function removeObject(
     await context.progress.during("waiting for confirmation", () =>
       waitForConfirmation(context, ref, accepted, state),
     );
-    // Some services accept the deletion of any id.
+    // Some services accept a DELETE for any id, even if no object has it.
     if (!finder.hasSeenProjectOf(ref)) await requireVisibleProject(context, ref);
     tracker.recordDeleted(identityOf(context, id));
     return;

@@ -73,7 +73,7 @@ export class ListCache implements PauseListener {
   /**
    * Searches a list that is at most 30 s old and not older than the last write. Reads further pages if needed.
    *
-   * @param isPatient whether to read all pages, at any cost
+   * @param isPatient whether to read all pages, even if a GET for each object would be cheaper
    * @returns `costly` if there were so few reads that a GET for each object is cheaper than further pages
    */
   async seek(id: string, isPatient: () => boolean): Promise<ApiObject | "missing" | "costly"> {

@@ -34,8 +34,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object for a refresh. The result may be up to 30 s old. A single read sends one GET, and many reads share one list. A few
-   * reads of a long list send one GET each and read some pages.
+   * Looks up an object for a refresh. The result may be up to 30 s old. A single read sends one GET, and many reads share one list. If
+   * there are only a few reads and the list is long, each read may send its own GET.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
@@ -82,8 +82,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object with a different method than the first lookup, so that both can't fail for the same reason. After a list, uses GET,
-   * or a second list if GET isn't known to work. After GET, uses a list.
+   * Looks up an object with a different method from the first lookup, so that the two can't fail for the same reason. After a list, uses
+   * GET, or a second list if GET isn't known to work. After GET, uses a list.
    *
    * @param last what to look up if only a second list can confirm the first lookup
    */
@@ -145,7 +145,7 @@ export class ObjectFinder {
     for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
-  /** Waits for a shared list, but only until the call's own deadline. If one call times out, the list continues for the others. */
+  /** Waits for a shared list, but only until the call's own deadline. If one call times out, the others keep waiting for the list. */
   private inTime<T>(
     cache: ListCache,
     work: Promise<T>,

@@ -27,7 +27,7 @@ interface ProgressOptions {
 
 /**
  * Shows the progress of one call in the resource's status, for example `creating 42% · about 18 s left` or `deleting · waiting for
- * confirmation · 40 s elapsed`. In CI, it logs a line for each quarter, and fewer and fewer lines if there is no progress.
+ * confirmation · 40 s elapsed`. In CI, it logs a line for each quarter of the progress or, if there is no progress, at growing intervals.
  */
 export class Progress implements PauseListener {
   private readonly beganMs: number;
@@ -207,7 +207,10 @@ function timeLeft(step: OperationProgress | undefined, nowMs: number): string | 
   return leftMs > 0 ? `about ${formatSeconds(leftMs)} left` : undefined;
 }
 
-/** @param nowMs the current time if the message also counts down the remaining time. An old percentage would contradict the countdown */
+/**
+ * @param nowMs the current time if the message also counts down the remaining time. An outdated percentage would contradict the countdown,
+ * so it is omitted
+ */
 function percentOf(step: OperationProgress | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
   return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)}%`;

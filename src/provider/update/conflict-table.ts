@@ -12,9 +12,9 @@ import type { Field } from "../../model/resource-fields";
 import type { Secrets } from "../../model/secrets";
 
 /**
- * The decision about an update whose revision is outdated. `made` means that the object is already as desired. `again` means that the
- * update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may include
- * properties that the reply omits.
+ * The decision about an update whose revision is outdated. `applied` means that the object already has the desired values. `retry` means
+ * that the update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may
+ * include properties that the reply omits.
  */
 export type Verdict = "applied" | "retry" | { readonly conflict: readonly PropertySides[] };
 
@@ -22,8 +22,8 @@ export type Verdict = "applied" | "retry" | { readonly conflict: readonly Proper
  * Decides whether an object conflicts with an update.
  *
  * @param known.beforeUnknown the comparison before a request that may have been applied, if there was one
- * @param countsNew whether a field that the program sets for the first time has changed since it was last read
- * @param isKnown whether the object has the recorded revision, so that nobody has changed it
+ * @param known.countsNew whether a field that the program sets for the first time has changed since it was last read
+ * @param known.isKnown whether the object has the recorded revision, so that nobody has changed it
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
@@ -106,7 +106,7 @@ function rowOf(side: PropertySides, secrets: Secrets): string[] {
 
 function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Secrets): string {
   if (names.has(field.name)) return "[secret]";
-  // Redacted before it is truncated, because part of a secret wouldn't be recognized.
+  // Redact first, because a truncated secret wouldn't be recognized.
   const text = (one: unknown): string =>
     onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
   if (value === undefined || value === null) return "(not set)";

@@ -80,8 +80,8 @@ export interface RequestedOutcome {
 }
 
 /**
- * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, which protects other
- * people's changes.
+ * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, so that a later update
+ * doesn't overwrite other people's changes.
  *
  * @param isNormalized whether a different value is a normalized form of the desired one
  */
@@ -102,7 +102,7 @@ export function compareRequested(
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
-  // A property that the reply omits may have been removed since then.
+  // A property that the reply omits may have been removed since the update.
   const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),

@@ -37,7 +37,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
-  // The object may be newer than the state, or older because a list lags. A PUT would reveal which one. Without a PUT, another read is
+  // The object may be newer than the state, or older because a list lags. A PUT would reveal which. Without a PUT, another read is
   // required.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
@@ -160,7 +160,7 @@ function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPat
   return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
-/** Decides what to do with the update after a comparison. */
+/** Decides from a comparison whether the update is applied, can be retried, or conflicts. */
 function judged(
   context: Context,
   change: Change,
@@ -198,7 +198,7 @@ function verdict(
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
-  // The revision in the state may be the value of an unrelated field in a list. A refresh of a single instance doesn't use a list.
+  // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, the refresh doesn't use a list.
   const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
