@@ -238,8 +238,8 @@ export async function discard(
 }
 
 /**
- * Records that this process resumes or discards the unfinished creation of the resource with a key. After a rename by alias, another process
- * may find the same creation for a different resource.
+ * Records that this process resumes or discards the unfinished creation of the resource with this key. After a rename by alias, another
+ * process may find the same creation for a different resource.
  *
  * @returns whether another process has recorded the same. Each process records before it checks, so at least one of them finds the other's
  * record
