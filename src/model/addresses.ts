@@ -4,7 +4,7 @@ import type { Field, WireFields } from "./resource-fields";
 
 /**
  * Reports whether the service assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply
- * contains a different address, somebody has set this one.
+ * contains a different address, somebody set this one.
  */
 export function isLateAddress(
   field: Field,

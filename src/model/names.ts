@@ -6,7 +6,7 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** A resource's name in its inputs, with the members that determine whether the name was generated. */
+/** A resource's name in its inputs, and the hidden inputs that determine whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**

@@ -60,7 +60,7 @@ export type Pending = v.InferOutput<typeof record>;
 /** Parses the record. A malformed value is treated as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
-/** The name and the project in a creation request. The program may use a different project by now. */
+/** The name and the project in a creation request. The program may have changed the project since then. */
 export interface Sent {
   readonly name: string | undefined;
   readonly project: string | undefined;
@@ -98,8 +98,8 @@ export function toOperation({ id, url }: { id: string; url: string }): Operation
 const KEY_KEPT_MS = 23 * 3_600_000;
 
 /**
- * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7), and one hour less is
- * assumed here because clocks differ. A time in the future is invalid.
+ * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7). The provider assumes
+ * one hour less, because clocks differ. A time in the future is invalid.
  */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;

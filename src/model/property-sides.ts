@@ -58,7 +58,7 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    // If a service returns null alongside a pinned address, it also returns null without the address.
+    // The field may be null with or without the pinned address, so comparing it wouldn't reveal that the address is lost.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
@@ -115,7 +115,7 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
     isBeside(side));
 
-/** Reports whether a different address, or a reference to one, has replaced the one that the object had for an unchanged mode. */
+/** Reports whether the object's address, or its reference to one, has changed although the mode is unchanged. */
 const isOtherAddress = (side: PropertySides): boolean => {
   const { field, inState, known, now } = side;
   const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
@@ -144,14 +144,14 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Reports whether the object has the desired value in upper or lower case, just as it had the recorded value. */
+/** Reports whether the service has converted the desired value to upper or lower case, as it did with the recorded value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
-/** Reports whether the object has the desired value, and had the former value in a different form. */
+/** Reports whether the object has the desired value and, if the program has changed that value, a new remote value. */
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
@@ -242,9 +242,9 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
 /**
- * Reports whether the object may have its former address in place of the mode that the update has set. If a service returns addresses, a
- * pinned address looks the same. If the state has a pinned address, only a new revision without any other change proves that the address is
- * no longer pinned.
+ * Reports whether the object may have its former address in place of the mode that the update has set. If a service returns addresses in
+ * place of modes, a pinned address can't be distinguished from an assigned one. If the state has a pinned address, only a new revision
+ * without any other change proves that the address is no longer pinned.
  */
 export function keepsAddress(
   side: PropertySides,

@@ -73,7 +73,7 @@ export interface DriftResult {
   readonly omitted: readonly string[];
 }
 
-/** What the state records about the managed arguments. */
+/** The values that the state records for the managed arguments. */
 interface KnownValues {
   readonly values: Arguments;
   readonly remoteValues: RemoteValues;
@@ -105,7 +105,7 @@ export function compareRemoteValues(
     const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) omitted.push(name);
-    // If a service returns null alongside an address, it also returns null without an address.
+    // The field may be null with or without an address, so comparing it wouldn't reveal that the address is lost.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }

@@ -36,15 +36,15 @@ export interface Field {
   /** Name on the wire (§2). */
   readonly wire: string;
   readonly type: "text" | "keys" | "labels";
-  /** Whether programs must set it. The provider generates a name if the program sets none. */
+  /** Whether programs must set it. If it is `generated` and the program doesn't set it, the provider generates a name. */
   readonly argument: "required" | "generated" | "optional";
   /** Whether a change requires a replacement. */
   readonly change: "replace" | "in place";
-  /** Whether nobody can change the property of an existing object. */
+  /** Whether the property of an existing object can't change. */
   readonly isFixed?: boolean;
   /** For labels: whether the service preserves the case of keys, as far as known. */
   readonly keepsCase?: boolean;
-  /** For the public address: the fields that may show it. */
+  /** For the public address: the fields that may contain it. */
   readonly addressFields?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export const projectFields: readonly Field[] = [
   { name: "region", wire: "region", type: "text", argument: "required", change: "replace", isFixed: true },
 ];
 
-/** The usual names of the field with the public address. */
+/** The common names of the field that contains the public address. */
 export const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"] as const;
 
 /** The properties of an instance (§2.2, §4.4), in the order in which a creation request sends them. */
@@ -186,7 +186,7 @@ export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.includes(`${typeTokens[name]}::`);
 }
 
-/** Returns the kind with the field that shows the public address, according to the setting `ipAddressField`. */
+/** Returns the kind with the public address in the field that the setting `ipAddressField` names. */
 export function withAddressField(kind: Kind, name: string | undefined): Kind {
   // `projectKind` must stay the same object, because kinds are compared by identity. A project has no address.
   if (name === undefined || kind === projectKind) return kind;
@@ -224,7 +224,7 @@ export interface ObjectIdentity {
   readonly id: string;
 }
 
-/** Returns a string that is equal only for the same object. */
+/** Returns a string that identifies the object. */
 export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
   return JSON.stringify([endpoint, kind, id]);
 }

@@ -69,7 +69,7 @@ const hiddenOutputMembers = {
   /** A creation or an update whose outcome isn't known yet. */
   pending: ["__pending", pendingSchema],
   /**
-   * Whether create returned an existing object. The state may still contain another record of that object, which the engine deletes later.
+   * Whether create returned an existing object. The state may still contain an older record of that object, which the engine deletes later.
    */
   isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has contained the object so far. */
@@ -294,8 +294,8 @@ export function resourceName(urn: string | undefined): string | undefined {
 const MAX_DEPTH = 64;
 
 /**
- * Returns properties in a form that the host supports. An `undefined` value would fail or block a successful create, and dates and class
- * instances would change.
+ * Returns properties in a form that the host supports. An `undefined` value would make a successful create fail or hang, and the host would
+ * change dates and class instances.
  */
 export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);
