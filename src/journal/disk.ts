@@ -15,7 +15,7 @@ export const systemDisk: Disk = fs;
 /** The suffix of a file while it is being written or removed. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
-/** Checks the text of a file, for example before the file is replaced. */
+/** Checks the text of a file before the file is changed or removed. */
 type TextCheck = (text: string) => boolean;
 
 /** Returns a unique name, so that two processes never use the same temporary file. */
@@ -71,8 +71,8 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one
- * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. Any file is replaced if the file system
- * doesn't support links, or if other processes continually create and remove the file.
+ * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. An existing file may be replaced without
+ * this check if the file system doesn't support links, or if other processes continually create and remove the file.
  *
  * @returns the text of the existing file, if that file was kept
  */
@@ -124,7 +124,7 @@ async function openOrMakeFolder(disk: Disk, file: string, flags: "wx" | "a"): Pr
 }
 
 async function syncFolder(disk: Disk, folder: string): Promise<void> {
-  if (process.platform === "win32") return; // folders can't be opened there
+  if (process.platform === "win32") return; // Node can't open folders there
   await withFile(disk.open(folder, "r"), (handle) => handle.sync());
 }
 

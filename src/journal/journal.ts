@@ -106,8 +106,8 @@ export class Journal {
   }
 
   /**
-   * Writes an entry. When the promise resolves, the entry is on disk. It replaces the entry that this process last read for the same
-   * purpose, if any.
+   * Writes an entry. When the promise resolves, the entry is on disk. The new entry replaces the one that this process last read for the
+   * same purpose, if any.
    *
    * @returns the entry that another process has written in the meantime, if any. That entry is kept
    */
@@ -182,7 +182,7 @@ export class Journal {
   /** Reports whether the user has given up the creation with this key on this machine. */
   async isGivenUp(key: string): Promise<boolean> {
     const text = await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))));
-    return text?.startsWith(key) ?? false; // each request to give it up appends the key
+    return text?.startsWith(key) ?? false; // each `giveUp` appends the key
   }
 
   /** On the first call, moves a stack's entries from the service's former endpoints to the current one. */

@@ -118,7 +118,8 @@ export function projectFileFor(folder: string): string | undefined {
 }
 
 /**
- * Reads the fields of a project file that locate the program, the backend and the files of the stacks. Parses it as YAML, which includes JSON.
+ * Reads the fields of a project file that locate the program, the backend and the stacks' files. Parses the file as YAML, which includes
+ * JSON.
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */
@@ -126,7 +127,7 @@ export function readProjectFile(
   file: string,
 ): Partial<Record<"main" | "backendUrl" | "stackConfigDir", string | undefined>> {
   try {
-    const [content] = loadAll(readFileSync(file, "utf8")); // the CLI ignores further documents, too
+    const [content] = loadAll(readFileSync(file, "utf8")); // the CLI also ignores further documents
     const { main, backend, stackConfigDir }: Readonly<Record<string, unknown>> = Object(content);
     const { url }: { url?: unknown } = Object(backend);
     return { main: textOf(main), backendUrl: textOf(url), stackConfigDir: textOf(stackConfigDir) };

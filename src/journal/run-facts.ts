@@ -111,7 +111,10 @@ export class RunFacts {
     );
   }
 
-  /** Reports whether a file belongs to this run. An earlier run may have used the same address, and the process that added the fact may have ended while its engine is still running. */
+  /**
+   * Reports whether a file belongs to this run. An earlier run may have used the same address. The process that added the fact may have
+   * ended before its engine.
+   */
   private isOfRun(name: string): boolean {
     if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
     const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");
@@ -136,7 +139,7 @@ function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
 
-/** Determined once, because the parent's process id changes when the parent exits. */
+/** Set only once, because the parent's process id changes when the parent exits. */
 let lineage: readonly number[] | undefined;
 
 /** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other may be a script. */
