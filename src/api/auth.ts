@@ -19,7 +19,7 @@ export interface TokenSource {
  * Parses a token, and removes the white space around it.
  *
  * @param source the origin of the text, as the subject of error messages
- * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that a header must not contain. The message doesn't
+ * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that isn't allowed in a header. The message doesn't
  * contain the text
  */
 export function parseToken(text: string, source: string): string {
@@ -88,7 +88,7 @@ export function createAuth(source: TokenSource) {
     origin: source.origin,
     used,
     token: async (signal: AbortSignal) => checked(await within(signal, source.get())),
-    /** Returns a token other than the rejected one, or undefined. */
+    /** Returns a token other than the rejected one, or undefined if there is none. */
     async renewed(rejected: string, signal: AbortSignal): Promise<string | undefined> {
       const renewal = renewals.get(rejected) ?? renew(rejected).finally(() => renewals.delete(rejected));
       renewals.set(rejected, renewal);

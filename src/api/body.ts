@@ -127,7 +127,7 @@ export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
-/** The maximum nesting of a reply. Replies of this API need less, and recursive functions can still handle this depth. */
+/** The maximum nesting of a reply. Replies of this API are less nested, and recursive functions can handle this depth. */
 const MAX_DEPTH = 100;
 
 /**

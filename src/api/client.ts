@@ -55,7 +55,7 @@ export interface Client {
   readonly projects: Collections["projects"];
   readonly instances: Collections["instances"];
   readonly operations: Pick<Operations, "get" | "poll">;
-  /** Returns the id of the object that an operation creates or changes, or undefined if the operation doesn't contain it. */
+  /** Returns the id of the object that an operation creates or changes, or undefined if the operation doesn't contain one. */
   resultId(operation: Operation): string | undefined;
   /**
    * Reads the object that a finished operation links to.

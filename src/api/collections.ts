@@ -9,7 +9,7 @@ import type { ApiReply, CallOptions, Send } from "./request";
 /** The largest page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** The service combines the filters with "and" (§4.4). */
+/** The filters of an instance list, which the service combines with "and" (§4.4). */
 interface InstanceFilter {
   /** The id of a project. */
   project?: string | undefined;

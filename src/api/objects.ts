@@ -49,8 +49,8 @@ function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
 }
 
 /**
- * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The other items show the form, because services may
- * omit an empty value: `{ key: "role" }` alone may also be a label named "key".
+ * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The form depends on the other items: because
+ * services may omit empty values, `{ key: "role" }` may also be a label named "key".
  */
 function toPair(
   part: unknown,
@@ -116,7 +116,7 @@ export function badReply({ request, status }: ApiReply, message: string): CloudI
 export const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
- * Finds an object's revision tag. The specification doesn't define where it is (§2.2, §4.5). The ETag header takes precedence over the
+ * Finds an object's revision tag. The specification doesn't define its location (§2.2, §4.5). The ETag header takes precedence over the
  * usual fields.
  *
  * @param field the setting `revisionField`, which takes precedence over the header

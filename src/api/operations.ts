@@ -9,7 +9,7 @@ import type { ApiReply, CallOptions, Send } from "./request";
 /** An ISO 8601 date, in milliseconds since 1970. Invalid dates, and zero times such as the year 1, mean "not yet". */
 const date = optional(v.pipe(v.string(), v.transform(Date.parse), v.minValue(1)));
 
-/** Values outside 0 to 1 are clamped. */
+/** A number that is clamped to the range from 0 to 1. */
 const fraction = optional(
   v.pipe(
     numberSchema,

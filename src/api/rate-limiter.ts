@@ -67,7 +67,7 @@ export function createRateLimiter({
         if (signal.aborted) return reject(signal.reason);
         const giveUp = () => {
           queue.splice(queue.indexOf(enter), 1);
-          if (queue.length === 0) pause?.abort(); // a timer without a waiting request would keep the process alive
+          if (queue.length === 0) pause?.abort(); // a timer that no request needs would keep the process alive
           reject(signal.reason);
         };
         const enter = () => {
@@ -101,7 +101,7 @@ const DECREASE = 0.7;
 const INCREASE = 0.03;
 /** The lowest rate after 429s, in requests per second. */
 const MIN_RATE = 0.1;
-/** Used instead of a count of zero: if the first reply is a 429, two requests per second may start. */
+/** Replaces a count of zero, so that two requests per second may start if the first reply is a 429. */
 const ASSUMED_RATE = 2 / DECREASE;
 /** Above this rate, the limit has no effect, so it is removed. */
 const UNLIMITED_RATE = 1_000;

@@ -204,7 +204,7 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
 /** Returns the URL of a request. */
 export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
   const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
-  // A final check before the token is sent, in case a link points to a different origin.
+  // A link may point to a different origin, to which the token must not be sent.
   if (url.origin !== endpoint.origin) {
     throw new CloudInfraError("bad_reply", `a link points away from the service, to ${url.origin}`);
   }

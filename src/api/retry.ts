@@ -26,7 +26,7 @@ export const DEFAULT_RETRY: RetryOptions = {
   backoff: { baseMs: 500, capMs: 20_000 },
 };
 
-/** An unreadable body with a success status usually means a wrong endpoint, and not a temporary failure. */
+/** An unreadable body with a success status usually means a wrong endpoint rather than a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
 /** Decides whether to retry a failed attempt. Retries only if a retry is safe and the failure may be temporary. */
@@ -103,7 +103,7 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
   return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
 }
 
-/** Large enough for an outage in which many requests fail at once. */
+/** The maximum number of trace ids to keep. It is large enough for an outage in which many requests fail at once. */
 const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
 

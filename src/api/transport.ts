@@ -25,7 +25,7 @@ export interface WireReply {
 export type Attempt =
   | { readonly kind: "reply"; readonly reply: WireReply }
   | { readonly kind: "failure"; readonly failure: TransportFailure }
-  /** There was no reply within the time limit of the attempt. */
+  /** The attempt received no reply within its time limit. */
   | { readonly kind: "timeout"; readonly neverSent: boolean };
 
 /** The reason why an attempt received no reply. */
