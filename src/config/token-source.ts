@@ -97,8 +97,9 @@ const MAX_ERROR_CHARACTERS = 500;
 const MIN_TOKEN_LENGTH = 8;
 
 /**
- * Runs a token command in a shell. The output of the command is either the token or JSON that contains it. The command receives no input. A command has
- * ended once it has exited and its standard output is closed. After a minute, the command and all processes that it has started are killed.
+ * Runs a token command in a shell. The output of the command is either the token or JSON that contains it. The command receives no input.
+ * A command has ended once it has exited and its standard output is closed. After a minute, the command and all processes that it has
+ * started are killed.
  *
  * @param former tokens that the command has printed before, because its standard error may repeat them
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
