@@ -47,12 +47,13 @@ export function life(options: LifeOptions): Promise<Life> {
   const drawn = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
   // If the reply to an update or a deletion is an empty 202, nobody can see that it failed, or that an update changed
   // nothing visible. The provider would wait until the deadline.
-  const isUnseen = [drawn.putReply, drawn.deleteObject].includes(202) && drawn.acceptedReply === "bare";
+  const isUnseen = (status: number | undefined): boolean => status === 202 && drawn.acceptedReply === "bare";
   // After a killed deletion, a reused id leads to another object (docs/recovery.md, "Known limits").
   const behaviour = {
     ...drawn,
     idReuse: false,
-    ...(isUnseen && { failEvery: undefined, revisionOf: "changes" as const }),
+    ...([drawn.putReply, drawn.deleteObject].some(isUnseen) && { failEvery: undefined }),
+    ...(isUnseen(drawn.putReply) && { revisionOf: "changes" as const }),
   };
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
   const leaks = new Leaks({ token });

@@ -46,12 +46,12 @@ export async function pairsInOneStack(engine: Engine, seed: number, count: numbe
     if (behaviour.linkOrigin) emulator.behaviour.linkOrigin = elsewhere.url;
     if (behaviour.resultOrigin) emulator.behaviour.resultOrigin = elsewhere.url;
     const { id: project } = emulator.addProject({ name: "theirs" });
+    // An import requires the form in which the service reports an image. The programs contain the usual form.
+    const canImport = !behaviour.normalize?.some((way) => way === "ids" || way === "upper-case");
     const pairs = Array.from({ length: count }, (_, at) => {
       const foreign = emulator.addInstance({ project, name: `theirs-${at}` });
       const { name, image } = foreign.fields;
       const known = { id: foreign.id, project, name: String(name), image: String(image) };
-      // An import requires the form in which the service reports an image. The programs contain the usual form.
-      const canImport = !behaviour.normalize?.some((way) => way === "ids" || way === "upper-case");
       return randomPair(random, `c${at}`, {
         uniqueNames: behaviour.uniqueNames ?? false,
         foreign: canImport ? known : undefined,

@@ -135,7 +135,7 @@ function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): stri
     case "update": {
       const last = put().at(-1);
       if (last !== undefined) return bodyDiffers(inputs, last.body);
-      return isRelease(seen, step) ? [] : ["update was announced and made, but no request was sent"];
+      return isRelease(seen, step, all) ? [] : ["update was announced and made, but no request was sent"];
     }
     case "delete":
     case "delete-replaced": {
@@ -173,11 +173,12 @@ function bodyDiffers(inputs: Readonly<Record<string, unknown>>, text: string): s
   });
 }
 
-/** Reports whether a program stops managing SSH keys of which it has set none. Only the state changes then. */
-function isRelease(seen: Seen, step: DoneStep): boolean {
-  const { diffs = [] } = step;
-  const { sshKeys } = Object(inClear(oldOf(seen, step)?.inputs));
-  return diffs.every((name) => name === "sshKeys") && isDeepStrictEqual(sshKeys, []);
+/** Reports whether a step only stops managing SSH keys of which the program has set none. Only the state changes then. */
+function isRelease(seen: Seen, step: DoneStep, now: Readonly<Record<string, unknown>>): boolean {
+  const before = Object(inClear(oldOf(seen, step)?.inputs));
+  return (
+    isDeepStrictEqual(step.diffs, ["sshKeys"]) && isDeepStrictEqual(before.sshKeys, []) && !("sshKeys" in now)
+  );
 }
 
 /** Returns the earlier entry of a step's resource, which may have had another name. */
