@@ -4,18 +4,23 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
-import { changingPoints } from "./changing-points";
+import { creationPoints } from "./creation-points";
+import { deletionPoints } from "./deletion-points";
 import type { Change, Facts, Reads, Shown, Update } from "./facts";
 import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
 import { PAUSES_MS } from "./observations";
 import type { Exchanges } from "./reading";
 import type { Exchange } from "./reading-points";
 import { addFindings, type Finding, judge } from "./report";
+import { updatePoints } from "./update-points";
 
 const MAX_CREATIONS = 3;
 /** Values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
 const PLAIN_LABELS = { probe: "plain" };
+
+/** The points that only changes show, in the order of the report. */
+export const changingPoints = { ...creationPoints, ...updatePoints, ...deletionPoints };
 
 /**
  * Creates, changes and deletes one instance. The caller cleans up.
