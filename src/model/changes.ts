@@ -44,7 +44,7 @@ export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
 
 /**
  * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not for
- * replacements. In addition, its inputs differ from the object after a failure.
+ * replacements. In addition, its inputs differ from the object after a failure. Like the engine, it keeps no label if the program sets none.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
@@ -54,7 +54,7 @@ export function withIgnoredValues<News extends Arguments>(
   const kept = fields.flatMap((field): [string, Json][] => {
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
-    if (isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
+    if (news[name] === undefined || isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
     if (type === "keys" && !sameValue(field, olds[name], news[name]))
       return [[name, withIgnoredItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
     if (type !== "labels") return [];

@@ -1,10 +1,17 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
-import { changedFields, mentionsProperty, sameValue } from "../../model/changes";
+import {
+  changedFields,
+  isIgnored,
+  mentionsProperty,
+  type PropertyPaths,
+  sameValue,
+} from "../../model/changes";
+import { labelsOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
-import type { Field, RemoteValues } from "../../model/resource-fields";
+import type { Field, Json, RemoteValues } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
@@ -48,7 +55,7 @@ export async function applyUpdate(
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Recorded }> {
   requireRecordedEndpoint(context, id, state);
-  const olds = withoutReleased(context, state, news);
+  const olds = withoutReleased(context, state, news, earlier.ignored);
   const fields = fieldsToSet(context, olds, news, earlier.unsettled);
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
@@ -90,15 +97,25 @@ export async function applyUpdate(
 }
 
 /**
- * Returns the state without an empty list of SSH keys that the program no longer sets. Keys that somebody else has added since then may
- * stay.
+ * Returns the state without the values that the program stops managing but must not remove from the object: an empty list of SSH keys, to
+ * which somebody may have added keys since then, and the labels in `ignoreChanges`, if the program no longer sets any labels.
  */
-function withoutReleased({ kind }: Context, state: Recorded, news: Desired): Recorded {
-  const released = kind.fields.filter(
-    (field) =>
-      field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
-  );
-  return { ...state, ...Object.fromEntries(released.map(({ name }) => [name, undefined])) };
+function withoutReleased(
+  { kind, session }: Context,
+  state: Recorded,
+  news: Desired,
+  ignored?: PropertyPaths,
+) {
+  const paths = ignored ?? session.tracker.ignoredBy(news.key);
+  const dropped = kind.fields.filter(({ name }) => news[name] === undefined && state[name] !== undefined);
+  const kept = dropped.flatMap((field): [string, Json][] => {
+    const { name, type } = field;
+    if (type === "keys") return sameValue(field, state[name], []) ? [[name, undefined]] : [];
+    if (type !== "labels" || !mentionsProperty(paths, name)) return [];
+    const own = Object.entries(labelsOf(state[name])).filter(([key]) => !isIgnored(paths, [name, key]));
+    return [[name, Object.fromEntries(own)]];
+  });
+  return { ...state, ...Object.fromEntries(kept) };
 }
 
 /** Returns the changed fields, and those that an earlier update may have set or may still set. */

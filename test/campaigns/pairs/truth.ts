@@ -135,7 +135,7 @@ function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): stri
     case "update": {
       const last = put().at(-1);
       if (last !== undefined) return bodyDiffers(inputs, last.body);
-      return isRelease(seen, step, all) ? [] : ["update was announced and made, but no request was sent"];
+      return isEmptyList(seen, step, all) ? [] : ["update was announced and made, but no request was sent"];
     }
     case "delete":
     case "delete-replaced": {
@@ -173,12 +173,11 @@ function bodyDiffers(inputs: Readonly<Record<string, unknown>>, text: string): s
   });
 }
 
-/** Reports whether a step only stops managing SSH keys of which the program has set none. Only the state changes then. */
-function isRelease(seen: Seen, step: DoneStep, now: Readonly<Record<string, unknown>>): boolean {
+/** Reports whether a step only starts or stops managing an empty list of SSH keys. Only the state may change then. */
+function isEmptyList(seen: Seen, step: DoneStep, now: Readonly<Record<string, unknown>>): boolean {
   const before = Object(inClear(oldOf(seen, step)?.inputs));
-  return (
-    isDeepStrictEqual(step.diffs, ["sshKeys"]) && isDeepStrictEqual(before.sshKeys, []) && !("sshKeys" in now)
-  );
+  const lists = [before.sshKeys, now.sshKeys].map((keys) => keys ?? []);
+  return isDeepStrictEqual(step.diffs, ["sshKeys"]) && isDeepStrictEqual(lists, [[], []]);
 }
 
 /** Returns the earlier entry of a step's resource, which may have had another name. */

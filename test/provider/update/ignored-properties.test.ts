@@ -82,3 +82,15 @@ test("an update of an instance with keys that others set, shown as fingerprints,
   expect(message).toContain("Nothing was overwritten");
   expect(service.puts()).toEqual([]);
 });
+
+test("a label in ignoreChanges becomes unmanaged if the program no longer sets any labels", async () => {
+  const service = await startRaced();
+  const saved = await existingInstance(service, { labels: { tier: "gold", team: "web" } });
+  const { labels: _, ...news } = saved.inputs;
+  await service.instances.check(saved.inputs, { ...news, __ignoreChanges: ["labels.tier"] });
+  const { outs } = await service.instances.update(saved.id, saved.state, news);
+  expect(service.fieldsOf(saved)).toMatchObject({ labels: { tier: "gold" } });
+  expect(outs).not.toHaveProperty("labels");
+  const { inputs } = await service.instances.read(saved.id, { ...outs });
+  expect(inputs).not.toHaveProperty("labels");
+});
