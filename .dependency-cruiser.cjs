@@ -11,13 +11,7 @@ const layers = [
   ["provider/session"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
-  [
-    "provider/live-objects",
-    "provider/warnings",
-    "provider/shutdown",
-    "provider/functions",
-    "provider/reused-ids",
-  ],
+  ["provider/object-identity", "provider/warnings", "provider/shutdown", "provider/functions"],
   ["provider/delete/", "provider/update/"],
   ["provider/create/"],
   [

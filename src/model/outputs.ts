@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
+import { REVISION_FIELDS } from "../api/objects";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { isSameJson } from "./changes";
 import { type Labels, labelsOf, remoteKeysOf } from "./labels";
@@ -133,8 +134,6 @@ function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Outpu
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
   };
 }
-
-const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 function instanceOutputs(
   { session, kind }: Service,

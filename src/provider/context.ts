@@ -1,8 +1,9 @@
 import { comparableEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { redact } from "../diagnostics/redact";
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
-import type { SecretSource } from "../model/secrets";
+import { type SecretSource, secretsOf } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
@@ -183,4 +184,12 @@ const HINT_ON_PLACEHOLDER =
 /** Returns the identity of an object with this id. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
+}
+
+/** Warns the user. Removes the call's secrets and tokens from the message, because even an id may contain one. */
+export async function warnWithoutSecrets(
+  { session, secretSources }: Context,
+  message: string,
+): Promise<void> {
+  await session.warn(redact(message, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
 }

@@ -17,7 +17,7 @@ import {
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
-import { markLive } from "./live-objects";
+import { markLive } from "./object-identity";
 import { failedAgain, partialCreation } from "./partial-state";
 
 /** The result of create. */

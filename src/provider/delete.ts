@@ -22,7 +22,7 @@ import {
   unfinishedFromEntry,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
-import { isAdoptedAgain, isLive } from "./live-objects";
+import { isAdoptedAgain, isLive } from "./object-identity";
 import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 

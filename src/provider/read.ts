@@ -12,7 +12,7 @@ import { findCreated, findCreatedOrAbsent, findNamedByOperation, findOrConfirmAb
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import { isIdReused } from "./reused-ids";
+import { isIdReused } from "./object-identity";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 

@@ -1,14 +1,12 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { redact } from "../diagnostics/redact";
 import { isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
-import { secretsOf } from "../model/secrets";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
-import type { Context } from "./context";
-import { isLive } from "./live-objects";
+import { type Context, warnWithoutSecrets } from "./context";
+import { isLive } from "./object-identity";
 import { GIVE_UP } from "./partial-state";
 
 const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
@@ -131,12 +129,4 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
     // Without the list, there is nothing to report. The creation continues or reports its own error.
     if (!isCloudInfraError(error)) throw error;
   }
-}
-
-/** Warns the user. Removes the call's secrets and tokens from the message, because even an id may contain one. */
-export async function warnWithoutSecrets(
-  { session, secretSources }: Context,
-  message: string,
-): Promise<void> {
-  await session.warn(redact(message, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
 }

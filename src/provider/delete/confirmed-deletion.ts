@@ -10,11 +10,15 @@ import {
   readUntil,
   requireVisibleProject,
 } from "../absence";
-import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
-import { isLive } from "../live-objects";
+import {
+  type Context,
+  identityOf,
+  objectRefOf,
+  waitForOperationSuccess,
+  warnWithoutSecrets,
+} from "../context";
 import type { ObjectRef } from "../lookup/object-getter";
-import { isIdReused, isSuccessor } from "../reused-ids";
-import { warnWithoutSecrets } from "../warnings";
+import { isIdReused, isLive, isSuccessor } from "../object-identity";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 

@@ -18,8 +18,8 @@ import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
+import { idReused, isSuccessor } from "../object-identity";
 import { firstFix, PartialState } from "../partial-state";
-import { idReused, isSuccessor } from "../reused-ids";
 import {
   errorAfterRename,
   findUnderReportedId,
