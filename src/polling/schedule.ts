@@ -40,8 +40,8 @@ const MAX_EARLY_MS = 2_000;
 const DISAGREEMENT_FRACTION = 0.2;
 const MAX_DISAGREEMENT_MS = 20_000;
 /**
- * The bound of a jump, as a share of the estimated total duration. A larger bound applies if more time has already elapsed. Short jumps
- * detect an early failure early.
+ * The maximum length of a jump, as a share of the estimated total duration. If more time has already elapsed, longer jumps are possible.
+ * Early jumps are short, so that an early failure is detected quickly.
  */
 const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
@@ -114,9 +114,7 @@ function roundTripMs(samples: readonly Sample[]): number {
   return known.length === 0 ? 0 : known.reduce((shortest, tookMs) => Math.min(shortest, tookMs));
 }
 
-/**
- * Estimates the finish from the average rate and from the recent rate. The estimate is reliable only if both rates give similar results.
- */
+/** Estimates the finish from the average rate and the recent rate. The estimate is reliable if both rates give similar results. */
 function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const known = samples.filter(hasProgress);
   const first = known[0];

@@ -128,9 +128,7 @@ export async function waitForSuccess(first: Operation, options: WaitOptions): Pr
   throw operationFailed(operation);
 }
 
-/**
- * Creates the error for a failed operation. The error contains the operation's problem and, if known, the id of the object that remains.
- */
+/** Creates the error for a failed operation, with its problem and, if known, the id of the object that remains. */
 export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
