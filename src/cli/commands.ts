@@ -6,7 +6,7 @@ import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../em
 import { isLoopback } from "../emulator/server";
 import type { Target } from "./pulumi";
 
-// Every help page loads this module, so it must not load modules that only a running command needs.
+// The `help` command loads this module, so it must not import modules that only a running command needs.
 
 type Faults = NonNullable<StartOptions["faults"]>;
 type Behaviour = NonNullable<StartOptions["behaviour"]>;
@@ -37,7 +37,6 @@ export interface ImportOptions extends Target {
 
 export interface ProbeOptions extends Target {
   readonly provider?: string;
-  /** Whether to create an instance, in this project or in a new one in this region. */
   readonly create?: boolean;
   readonly project?: string;
   readonly newProject?: boolean;
@@ -60,7 +59,6 @@ export interface RecoverOptions extends Target {
   readonly json?: boolean;
 }
 
-/** The actions of the commands. The help of each command describes its options. */
 export interface Actions {
   emulator(options: EmulatorOptions): Promise<void>;
   import(options: ImportOptions): Promise<void>;
@@ -70,10 +68,10 @@ export interface Actions {
 
 const PROGRAM = "npx pulumi-cloudinfra";
 
-/** Matches the start of commander's message about an option. */
+/** Matches the start of commander's message about an invalid option value, which the console output rewords. */
 const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
 
-/** Defines the command line. Parsing throws a `CommanderError` for usage errors, and also after it has printed the help or the version. */
+/** Defines the command line. `parseAsync` throws a `CommanderError` for usage errors and after printing the help or the version. */
 export function commandLine(version: string, actions: Actions): Command {
   const program = new Command(PROGRAM)
     .description("Tools for Pulumi programs that use pulumi-cloudinfra.")
@@ -95,7 +93,7 @@ ${learnMore("docs/README.md")}`,
     )
     .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
     .configureHelp({ subcommandTerm: (command) => command.name() })
-    // The console ignores errors of a closed pipe.
+    // `console.log` and `console.error` ignore the error of a closed pipe.
     .configureOutput({
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),
@@ -185,7 +183,7 @@ in the stack.
 The endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment variables. With --provider, they come \
 from the stack's state.`,
       )
-      // Not declared as required, because commander would then report it before a misspelled option.
+      // If `--project` were declared as required, commander would report it as missing before it reports a misspelled option.
       .option("--project <id>", "Import the instances of this project. Required.", nonEmpty)
       .option(
         "--with-project",
@@ -274,7 +272,7 @@ ${learnMore("docs/probe.md")}`,
     });
 }
 
-/** Returns the problem with the combination of options, if there is one. */
+/** Returns an error message if the options can't be combined or a required option is missing. */
 function problemWith(options: ProbeOptions): string | undefined {
   const { create, clean, project, newProject, region, yes, out, json } = options;
   if (create && clean) return "--create and --clean can't be used together";
@@ -344,7 +342,6 @@ ${learnMore("docs/recovery.md")}`,
     .action(run);
 }
 
-/** Adds the options for the stack and the folder. */
 function withTarget(command: Command): Command {
   return command
     .option("-s, --stack <name>", "Use this stack. (default: the selected stack)", nonEmpty)
@@ -355,7 +352,7 @@ function exitCodes(success: string, failure: string): string {
   return `Exit codes:\n  0  ${success}\n  1  ${failure}\n  2  usage error`;
 }
 
-/** Returns the help text that refers to a file of the package, by a path that the user can open. */
+/** Returns the help section with the path of a documentation page, which the user can open. */
 function learnMore(file: string): string {
   const absolute = path.join(__dirname, "..", "..", file);
   const relative = path.relative(process.cwd(), absolute);

@@ -12,7 +12,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const printRequest = (request: LoggedRequest): void =>
     console.log(json ? jsonLine(request) : requestLine(request));
-  // The page requires no token, so other machines must not reach it.
+  // The page requires no token, so the emulator doesn't serve the page to other machines.
   const hasPage = page && isLoopback(host);
   let emulator: Emulator;
   try {
@@ -37,7 +37,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
   return 0;
 }
 
-/** Returns the settings for programs that use the emulator, and the address of its page. */
+/** Returns the message that lists the emulator's endpoint, its token and the settings for programs. */
 export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">, page?: string): string {
   const isLocal = isLoopback(new URL(endpoint).hostname);
   const allowHttp = isLocal ? "" : "\n  pulumi config set cloudinfra:allowHttp true";

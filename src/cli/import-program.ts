@@ -10,21 +10,21 @@ import { providerText, typeTokens } from "../package";
 import type { Context } from "../provider/context";
 import type { StackProvider } from "./stack-export";
 
-/** An object in the form of a resource declaration. */
+/** The declaration of a resource for an existing object. */
 export interface Declaration {
   readonly kind: Kind;
-  /** The resource's name, which is unique among resources of its type. */
+  /** The resource name, unique among resources of the same type. */
   readonly name: string;
   readonly id: string;
   readonly args: Properties;
-  /** The values that a program can't express, with the reason: `labels["a b"]: …`. */
+  /** The values that a program can't contain, each with its path and the reason, such as `labels["a b"]: …`. */
   readonly inexpressible: readonly string[];
-  /** The properties that the state will contain. */
+  /** The inputs and outputs that the state contains after the import. */
   readonly inputs: Properties;
   readonly outputs: Properties;
 }
 
-/** An object that isn't imported. */
+/** An object that the command doesn't import. */
 export interface Omission {
   readonly kind: Kind["name"];
   readonly id: string;
@@ -41,10 +41,10 @@ export interface Declarations {
 }
 
 /**
- * Declares objects as resources. Omits objects that lack a required argument.
+ * Converts objects to resource declarations. Objects that lack a required argument are omitted.
  *
  * @param more.taken names of existing resources of this type
- * @param more.given fields that replace those of each object
+ * @param more.given field values that override those of each object
  */
 export function declare(
   context: Context,
@@ -70,7 +70,7 @@ export function declare(
   return { declared, omitted };
 }
 
-/** Returns the object's name. If another resource has that name, appends the object's id. */
+/** Returns the object's name, followed by the object's id if another resource already has that name. */
 function uniqueName({ id }: ApiObject, { name }: Properties, taken: Set<string>): string {
   const wanted = String(name)
     .toWellFormed()
@@ -96,10 +96,7 @@ function stateOf(context: Context, object: ApiObject, args: Properties) {
   };
 }
 
-/**
- * Converts an object's fields to arguments that pass the provider's check. Drops each invalid label, and any other argument with an invalid
- * value. The program then doesn't manage that value, so the object keeps it.
- */
+/** Converts an object's fields to valid arguments. Invalid labels and values are omitted, so the program doesn't manage them. */
 function toArguments(kind: Kind, object: WireFields) {
   const args: Properties = {};
   const inexpressible: string[] = [];
@@ -109,7 +106,8 @@ function toArguments(kind: Kind, object: WireFields) {
   };
   for (const field of kind.fields) {
     const { name, wire, type, addressFields } = field;
-    // If the service returns an address but no mode, the program declares the address. Otherwise, an update would remove the address.
+    // Some services return a public address but no mode. The program must declare that address, because an update would otherwise remove
+    // it.
     const value = convert(type, referencedValue(field, object[wire])) ?? publicAddressIn(field, object);
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
@@ -125,11 +123,11 @@ function toArguments(kind: Kind, object: WireFields) {
   }
   const { issues = [] } = v.safeParse(kind.arguments, args);
   const missing = issues.map(({ path = [] }) => String(path[0]?.key));
-  // Without a name, the provider would generate one that the object doesn't have.
+  // If the program declared no name, the provider would generate a new one.
   return { args, inexpressible, missing: args.name === undefined ? ["name", ...missing] : missing };
 }
 
-/** Returns why the provider's check rejects a value. The message begins with the value's path. */
+/** Returns the reason why the provider's check rejects a value, starting with the path of the value. */
 function faultOf(kind: Kind, name: string, value: unknown): string | undefined {
   if (hasFingerprint(value)) return `${name}: the service returned fingerprints instead of keys`;
   const { issues = [] } = v.safeParse(kind.arguments, { [name]: value }, { abortPipeEarly: true });
@@ -142,12 +140,12 @@ function faultOf(kind: Kind, name: string, value: unknown): string | undefined {
 function labelFault(kind: Kind, name: string, key: string, label: unknown): string | undefined {
   const path = `${name}[${JSON.stringify(key)}]`;
   if (key === "__proto__") return `${path}: Pulumi's SDK drops a label with this key`;
-  // Valibot skips the keys "constructor" and "prototype".
+  // Valibot doesn't validate the keys "constructor" and "prototype".
   const fault = typeof label === "string" ? undefined : `${path}: must be a string`;
   return faultOf(kind, name, { [key]: label }) ?? fault;
 }
 
-/** Converts a value to the type of its field, if possible. Returns undefined for an empty value. */
+/** Converts a value to the type of its field. Returns `undefined` for an empty value. */
 function convert(type: Field["type"], value: unknown): unknown {
   if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;
   if (type === "text") return typeof value === "string" && value.trim() === "" ? undefined : asString(value);
@@ -157,7 +155,7 @@ function convert(type: Field["type"], value: unknown): unknown {
   return Object.fromEntries(labels.map(([key, label]) => [key, asString(label)]));
 }
 
-/** Finds a public address anywhere in an object, and returns it with its path. */
+/** Finds a public IP address in an object, and returns the address with its path. */
 function findAddress(value: unknown, path: readonly string[] = []): string | undefined {
   if (isAddress(value)) return isPrivate(value) ? undefined : `${value} in ${path.join(".")}`;
   if (!isMap(value)) return undefined;
@@ -169,8 +167,8 @@ const asString = (value: unknown): unknown =>
   typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 
 /**
- * Writes a program that declares the resources with the option `protect`, which `pulumi import` also sets in the state. Comments list the
- * values and objects that the program doesn't declare.
+ * Returns a program that declares the resources with the `protect` option, which `pulumi import` also sets in the state. Comments in the
+ * program list omitted values and objects.
  *
  * @param provider the explicit provider of the resources
  */
@@ -193,7 +191,7 @@ export function programText(
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** Returns a likely name for the variable that contains the provider. */
+/** Returns a variable name for an explicit provider: the provider's own name if that is a valid identifier. */
 function variableFor(name: string): string {
   return IDENTIFIER.test(name) && !["project", "Project", "Instance"].includes(name) ? name : "provider";
 }
@@ -215,7 +213,7 @@ function statement(
   return [...comments, kind === projectKind ? `const project = ${resource}` : resource].join("\n");
 }
 
-/** Writes a value as JavaScript, which is JSON with unquoted keys where possible. */
+/** Formats a value as a JavaScript literal, with unquoted keys where possible. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));
@@ -238,7 +236,7 @@ function visible(text: string): string {
   });
 }
 
-/** Writes the input of `pulumi import --file`. It contains inputs and outputs, so Pulumi doesn't call the provider. */
+/** Returns the input of `pulumi import --file`. The file contains inputs and outputs, so Pulumi doesn't call the provider. */
 export function importDocument(
   declared: readonly Declaration[],
   provider?: Pick<StackProvider, "name" | "urn">,

@@ -49,7 +49,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   ]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
-  // Paths and commands in the settings are relative to the program's folder, which is also the provider's working directory.
+  // Paths and commands in the settings are relative to the program's folder.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
@@ -78,7 +78,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   }
 }
 
-/** @throws CloudInfraError `conflict`, because the object of an unfinished creation would be imported and then recreated */
+/** @throws CloudInfraError `conflict` if the stack has unfinished creations, because the import could include their objects */
 function requireNoUnfinishedCreations(stack: Deployment): void {
   const unfinished = unfinishedCreations(stack);
   if (unfinished.length === 0) return;
@@ -157,9 +157,7 @@ async function listProject(session: Session, id: string) {
   return { project, instances: instances.filter((instance) => mayBeIn(id, instance)) };
 }
 
-/**
- * Reports whether an instance may be in a project. The service may return the project in a different form than its id, or omit it (§4.4).
- */
+/** Reports whether an instance may belong to a project. Some services omit the project, or return it in a form other than its id (§4.4). */
 function mayBeIn(id: string, { fields }: ApiObject): boolean {
   const project = referencedId(fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
@@ -168,9 +166,9 @@ function mayBeIn(id: string, { fields }: ApiObject): boolean {
 }
 
 /**
- * Declares the objects that can be imported. Omits deleted objects and those that the stack manages.
+ * Returns declarations for the objects that can be imported. Deleted objects and objects that the stack already manages are omitted.
  *
- * @param project the project to import. Objects of other projects are dropped, which may be possible only after a GET
+ * @param project the id of the project to import; objects of other projects are skipped
  */
 async function declareAll(
   context: Context,
@@ -200,7 +198,7 @@ async function declareAll(
 
 function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployment): string | undefined {
   if (isDeleted(item)) return `it was deleted: its status is ${item.fields.status}`;
-  // A `get` doesn't manage an object. The same id at a different endpoint belongs to a different object.
+  // A resource declared with `get` doesn't manage its object. Objects at different endpoints can have the same id.
   const isManaged = resources.some(
     ({ id, external, urn, endpoint }) =>
       id === item.id &&
@@ -211,12 +209,12 @@ function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployme
   return isManaged ? "the stack already manages it" : undefined;
 }
 
-/** A small number, because the first replies show whether the service supports GET. */
+/** The number of concurrent GET requests. A low limit wastes few requests if the service doesn't support GET. */
 const CONCURRENT_GETS = 16;
 
 /**
- * Reads an object from its list item. A list can omit properties (§4.4) or normalize them differently from the GET that a refresh uses. If
- * the token may not read single objects, the list item is returned unchanged.
+ * Fetches an object that a list contains, because a list may omit properties (§4.4) or normalize values differently. If the token can't
+ * read single objects, returns the list item unchanged.
  */
 async function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;

@@ -7,7 +7,7 @@ import { commandLine } from "./commands";
 
 /** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 async function main(args: readonly string[]): Promise<void> {
-  // Each command is loaded only when it runs, so that help and usage errors are fast.
+  // Each command's module is loaded on demand, so that help and usage errors are printed quickly.
   const program = commandLine(packageVersion(), {
     emulator: async (options) => {
       const { runEmulator } = await import("./emulator.js");
@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<void> {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? 0 : 2; // already printed
+    process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has already printed the message
   }
 }
 
@@ -47,7 +47,7 @@ function packageVersion(): string {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  // Only the stack trace is printed, because other properties of an HTTP error may contain parts of a reply.
+  // The message contains only the stack trace, because other properties of an HTTP error may contain parts of a reply.
   const trace = error instanceof Error ? error.stack : String(error);
   console.error(`This is a bug in pulumi-cloudinfra. Report it with this stack trace:\n${trace}`);
   process.exitCode = 1;

@@ -6,7 +6,7 @@ import { CloudInfraError, codeOf } from "../diagnostics/error";
 interface OutputOptions {
   /** Whether to overwrite an existing file. */
   readonly force?: boolean | undefined;
-  /** The options that name the file, for messages. */
+  /** The options that set the file's path, for error messages. */
   readonly option: string;
 }
 
@@ -26,7 +26,7 @@ export function outputFile(file: string, options: OutputOptions & { readonly cwd
   return absolute;
 }
 
-/** @throws CloudInfraError `input_invalid` */
+/** @throws CloudInfraError `input_invalid` if the file can't be written */
 export async function writeText(file: string, text: string, options: OutputOptions): Promise<void> {
   try {
     await writeFile(file, text, { flag: options.force ? "w" : "wx" });

@@ -82,7 +82,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
   }
 }
 
-/** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only the environment applies. */
+/** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only environment variables apply. */
 async function settingsOf(options: ProbeOptions): Promise<Configuration> {
   const { cwd, stack, provider } = options;
   if (projectFileFor(path.resolve(cwd)) === undefined) return () => undefined;
@@ -95,13 +95,13 @@ async function settingsOf(options: ProbeOptions): Promise<Configuration> {
   return setting;
 }
 
-/** Adds the settings that the service requires according to the findings. */
+/** Adds the settings that this service requires, according to the findings of the probe. */
 function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
   const found = new Map(Object.entries(requiredSettings(findings)));
   return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
 }
 
-/** The service may repeat tokens in any text, also in names of fields. */
+/** Redacts tokens in findings, because the service may return a token in any string or field name. */
 function withoutTokens(findings: readonly Finding[], tokens: readonly string[]): Finding[] {
   const clean = <T>(value: T): T => mapStrings(value, (text) => redact(text, tokens)) as T;
   return findings.map((finding) => ({ ...clean(finding), verdict: finding.verdict }));
@@ -114,7 +114,7 @@ function recordOf({ client, settings }: Session): RecordFile {
 /**
  * Creates one instance, observes the service, and deletes the instance, even after Ctrl-C.
  *
- * @param onUnclean called if something may remain at the service
+ * @param onUnclean called if created objects may still exist
  * @throws CloudInfraError `aborted` if the user doesn't confirm; `conflict` if an earlier probe hasn't been cleaned up
  */
 async function createAndDelete(
@@ -144,7 +144,7 @@ async function createAndDelete(
   }
 }
 
-/** Returns a signal that the first Ctrl-C aborts. The second one ends the process. */
+/** Returns a signal that is aborted on the first Ctrl-C. A second Ctrl-C ends the process. */
 function interruption(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const interrupt = (): void => {
@@ -158,7 +158,7 @@ function interruption(): { signal: AbortSignal; release: () => void } {
   return { signal: controller.signal, release };
 }
 
-/** Returns the arguments of the probe's instance: those of the options or, if they are omitted, of an existing instance. */
+/** Returns the arguments of the probe's instance, from the options or else from an existing instance. */
 function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {
   const fields = (["image", "flavor", "network"] as const).map((name) => {
     const value = options[name] ?? instance[name];
@@ -197,7 +197,7 @@ them. The probe deletes everything that it has created.`,
   });
 }
 
-/** Deletes what an interrupted probe has created. */
+/** Deletes the objects that an interrupted probe has created. */
 async function clean(session: Session): Promise<number> {
   const file = recordOf(session);
   const record = await file.read();

@@ -8,21 +8,19 @@ import { CloudInfraError } from "../diagnostics/error";
 import { quoteForShell } from "../diagnostics/format";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
-/** The stack and folder of a command. */
 export interface Target {
-  /** The stack's name. @default the selected stack */
+  /** The name of the stack. @default the selected stack */
   readonly stack?: string;
-  /** The working directory, from which other paths are resolved. */
+  /** The working directory. Relative paths are resolved from this folder. */
   readonly cwd: string;
 }
 
-/** Formats a command for the user to run, with the same stack and folder, and quoted for a shell. */
+/** Formats a command that the user can run in a shell, with the same stack and folder. */
 export function commandLineFor(words: readonly string[], { stack, cwd }: Target): string {
   const folder = cwd === "." ? [] : ["--cwd", cwd];
   return [...words, ...stackOption(stack), ...folder].map(quoteForShell).join(" ");
 }
 
-/** Returns the option for a stack. Without a name, Pulumi uses the selected stack. */
 export function stackOption(stack: string | undefined): string[] {
   return stack === undefined ? [] : ["--stack", stack];
 }
@@ -30,9 +28,9 @@ export function stackOption(stack: string | undefined): string[] {
 const TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Runs Pulumi's CLI without prompts, and returns its output.
+ * Runs the Pulumi CLI without prompts, and returns its output.
  *
- * @param command the arguments that error messages show, such as `["stack", "export"]`
+ * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
  * @param more further arguments
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
  * contain secrets
@@ -53,7 +51,7 @@ export function pulumiOutput(
   });
 }
 
-/** Hints for Pulumi's error messages. The first match applies. */
+/** Hints for error messages of the Pulumi CLI. The first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/no stack selected/i, "Give the stack with --stack, or select it with `pulumi stack select`."],
   [/no stack named/i, "Run `pulumi stack ls` to list your stacks."],
@@ -110,8 +108,8 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
 }
 
 /**
- * Finds the working directory of the program and the provider. This is the folder of the project file, or the folder in its `main`. Like
- * Pulumi, looks for the project file in `cwd` and its parent folders.
+ * Finds the working directory of the program and the provider: the folder of the project file, or the folder in its `main`. Like Pulumi, it
+ * searches `cwd` and its parent folders for the project file.
  *
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */

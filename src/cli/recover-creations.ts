@@ -8,7 +8,7 @@ import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
-/** An interrupted creation whose outcome isn't in the state. */
+/** An interrupted creation whose outcome the state doesn't contain. */
 export type InterruptedCreation = Readonly<ReturnType<typeof interruptedCreations>[number]>;
 
 /** Returns the title of a creation for messages, such as `instance "web"`. */
@@ -17,8 +17,8 @@ export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name
 }
 
 /**
- * Finds the pending creations that need a journal entry, the latest first. Other pending creations adopt an object, or their key is in the
- * state. The engine saves keys and arguments before it calls `create`.
+ * Returns the pending creations that need a journal entry, the latest first. A creation needs no entry if it adopts an existing object or
+ * if the state already contains its key. The engine saves the key and the arguments before it calls the provider.
  */
 export function interruptedCreations(deployment: Deployment) {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
@@ -26,8 +26,7 @@ export function interruptedCreations(deployment: Deployment) {
     const replaced = replacedBy(creation, deployment);
     return { creation, replaced, resumed: resumedBy(creation, replaced) };
   });
-  // A resumed creation that is interrupted again is in the list twice. The last of the two is the first attempt, whose body was sent with
-  // the key.
+  // If a resumed creation is interrupted again, Pulumi lists it twice. The older item comes last, and its arguments were sent with the key.
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
     JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
   const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
@@ -40,16 +39,16 @@ export function interruptedCreations(deployment: Deployment) {
     return {
       kind: creation.kind.name,
       name: nameIn(creation.urn),
-      /** The URN under which the next `up` looks up the creation. */
+      /** The URN with which the next `up` looks up the creation. */
       urn,
-      /** The URN and id of the resource's provider. */
+      /** The reference to the resource's provider: `<urn>::<id>`. */
       provider: creation.provider,
-      /** The journal entry to write. Undefined if the state doesn't contain the key and all arguments. */
+      /** The journal entry to write, or `undefined` if the state lacks the key or an argument. */
       entry: newEntry(creation, urn, {
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
         provider: deployment.providers.find(({ reference }) => reference === creation.provider)?.name,
-        // Pulumi's list may contain a creation that has finished since then. The program may have released its object.
+        // Pulumi may still list a creation that has already finished, and the program may have released the object.
         ...(replaced === undefined && { isLate: true }),
         ...(resumed?.key !== undefined && { key: nextKey(resumed.key), at: resumed.at ?? UNKNOWN_TIME }),
       }),
@@ -57,7 +56,7 @@ export function interruptedCreations(deployment: Deployment) {
   });
 }
 
-/** Returns the titles of the creations that the next `up` resumes. The service may already return their objects. */
+/** Returns the titles of the unfinished creations that the next `up` resumes. */
 export function unfinishedCreations(deployment: Deployment): string[] {
   const placeholders = deployment.resources.flatMap(({ kind, id = "", urn, unfinished }) =>
     kind === undefined || !isPlaceholder(id) || unfinished?.failed
@@ -67,7 +66,7 @@ export function unfinishedCreations(deployment: Deployment): string[] {
   return [...new Set([...placeholders, ...interruptedCreations(deployment).map(titleOf)])];
 }
 
-/** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may have added one. */
+/** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may add a key. */
 export function placeholderKeys({ resources }: Deployment, urn: string): string[] {
   const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
   return [...new Set(placeholders.flatMap(({ keys }) => keys))];
@@ -76,16 +75,15 @@ export function placeholderKeys({ resources }: Deployment, urn: string): string[
 const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
- * Combines two URNs. The stack and the project come from the engine's URN, because `pulumi stack rename` changes that URN but not the
- * inputs. The rest comes from the inputs, because the provider uses that URN for the lookup. The two URNs differ if a parent's name
- * contains "::".
+ * Returns the URN that the next `up` uses. `pulumi stack rename` changes the URN in the state but not in the inputs, so the stack and the
+ * project come from the state. The other parts come from the inputs. They differ from the state if the name of a parent contains "::".
  */
 export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
   return [...urn.split("::").slice(0, 2), ...inputs.urn.split("::").slice(2)].join("::");
 }
 
-/** Finds the resource that a creation replaces. The replaced resource has the same URN or a former one. */
+/** Finds the resource that a creation replaces, by its current URN or a former URN. */
 function replacedBy(creation: PendingCreation, { resources }: Deployment): Resource | undefined {
   const urns = [creation.urn, ...creation.aliases];
   return resources.find(
@@ -94,14 +92,16 @@ function replacedBy(creation: PendingCreation, { resources }: Deployment): Resou
   );
 }
 
-/** Reports whether a creation only adopts the object in the `import` option. Later replacements of the resource create objects. */
+/**
+ * Reports whether a creation adopts the existing object in the `import` option. A later replacement of the resource creates a new object.
+ */
 function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | undefined): boolean {
   return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
 
 /**
- * Returns the record of the unfinished creation that a pending creation has resumed. The record contains only its own key. If that attempt
- * failed, the request with the next key may also have been sent.
+ * Returns the record of the unfinished creation that a pending creation has resumed. If the resumed attempt failed, the provider may have
+ * sent a second request with the next key.
  */
 function resumedBy(
   { inputs: { key } }: PendingCreation,
@@ -112,17 +112,17 @@ function resumedBy(
   return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
 
-/** Finds the key of the resource that manages the project of an instance. */
+/** Finds the key of the resource that manages an instance's project. */
 function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Deployment): string | undefined {
   return resources.find(
     (one) => one.kind === projectKind && one.id === inputs.project && one.provider === provider,
   )?.keys[0];
 }
 
-/** The time of an expired key, so that the next `up` reports the creation and sends no request. */
+/** A time in the past that makes a key expire, so that the next `up` reports the creation and sends no request. */
 const UNKNOWN_TIME = 0;
 
-/** Builds a journal entry with the time at which the key was generated, because the state contains only the time of the last command. */
+/** Returns the journal entry of a creation, or `undefined` if the state lacks the key or an argument. */
 function newEntry(
   { kind, inputs }: PendingCreation,
   urn: string,

@@ -8,7 +8,7 @@ import type { RecoverOptions } from "./commands";
 import { type InterruptedCreation, placeholderKeys } from "./recover-creations";
 import type { Deployment, StackProvider } from "./stack-export";
 
-/** The settings that, together with the state, determine where a stack's journal entries are. */
+/** The settings that determine where the journal entries of a stack are stored. */
 export interface JournalSettings {
   /** The working directory of the program. */
   readonly folder: string;
@@ -22,7 +22,7 @@ export interface JournalSettings {
 export type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
 
 /**
- * Opens the journals that the next `up` reads on this machine. There is one for each endpoint.
+ * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
  *
  * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
@@ -37,7 +37,7 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
       projectFolder: () => projectFolder,
       warn: console.error,
     });
-  // The export doesn't contain its backend, so the program's folder identifies it.
+  // An exported file doesn't identify its backend, so the program's folder is used instead.
   const backend = options.file === undefined ? undefined : folder;
   const byEndpoint = new Map<string, Journal>();
   const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
@@ -52,10 +52,10 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
   const named =
     options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
   return {
-    /** The journals for the endpoints of all providers. */
+    /** The journals for all endpoints. */
     all: [...byEndpoint.values()],
     /**
-     * Returns the journal for the provider of a creation.
+     * Returns the journal for a creation, depending on the provider of the resource.
      *
      * @throws CloudInfraError `config_missing` if no setting contains the address of the service
      */
@@ -66,7 +66,7 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
         hint: "Give the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
       });
     },
-    /** The journals with the entries of the stack's own backend, and with the entries that `recover --file` has written. */
+    /** Two journals: the journal of the stack's own backend, and the journal to which `recover --file` writes. */
     ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
   };
 }
@@ -74,8 +74,8 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
 const ENDPOINT_OPTION = "the option --endpoint";
 
 /**
- * Returns the journal folder of the next `up`. It usually comes from the stack's current configuration. If that configuration can't be
- * read, or no longer contains the address of the last `up`, the folder of the last `up` is used.
+ * Returns the journal folder that the next `up` uses. If the stack's configuration can't be read or no longer contains the endpoint, the
+ * folder comes from the last `up`.
  */
 function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);
@@ -86,7 +86,7 @@ function journalDirOf(providers: readonly StackProvider[], { config }: JournalSe
   return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
 }
 
-/** Returns the normalized address of the service that a provider uses. An explicit provider keeps its own address. */
+/** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
 function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
   const own = stored(provider, "endpoint");
   const isExplicit = provider !== undefined && !provider.isDefault;
@@ -94,7 +94,7 @@ function endpointOf(provider: StackProvider | undefined, endpoint: string | unde
     (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
   if (address === undefined) return undefined;
   const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
-  // Plain HTTP is harmless here, because `recover` sends no request.
+  // Plain HTTP is safe here, because `recover` sends no requests.
   return parseEndpoint(address, { allowHttp: true, setting }).base;
 }
 
@@ -106,13 +106,13 @@ function trimmed(text = ""): string | undefined {
   return text.trim() === "" ? undefined : text.trim();
 }
 
-/** The name that backends without organizations use as the organization of all stacks. */
+/** The organization name that Pulumi uses in backends without organizations. */
 const NO_ORGANIZATION = "organization";
 
 /**
  * Returns the organization of the stack, from `--stack` or else from the state.
  *
- * @returns undefined if the backend has no organizations, or if the state contains none or several, for example after resources were moved
+ * @returns undefined if the backend has no organizations, or if the state doesn't contain exactly one
  */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
@@ -126,8 +126,8 @@ export function organizationOf(
 }
 
 /**
- * The status of a creation's journal entry, as described in docs/recovery.md. An existing entry is kept, because it may contain more than
- * the state.
+ * The status of a creation's journal entry, as described in docs/recovery.md. Existing entries are never overwritten, because they may
+ * contain more details than the state.
  */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
@@ -135,7 +135,7 @@ export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "n
   readonly status: EntryStatus;
 }
 
-/** Writes the journal entries of creations that don't have one. */
+/** Writes the missing journal entries of interrupted creations. */
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
@@ -151,7 +151,7 @@ export async function writeEntries(
   return recovered;
 }
 
-/** @param keys the keys of the entries so far, by purpose. In a dry run, they aren't in the journal */
+/** @param keys the keys of all entries so far, because a dry run doesn't write them to the journal */
 async function writeEntry(
   journal: Journal,
   keys: Map<string, string>,
@@ -159,7 +159,7 @@ async function writeEntry(
   dryRun: boolean,
 ): Promise<EntryStatus> {
   if (!dryRun) await moveRenamedEntry(journal, entry);
-  // A resource may have two entries: for its creation and for its replacement.
+  // A resource can have two journal entries, one for its creation and one for its replacement.
   const purpose = JSON.stringify([entry.urn, entry.replaces]);
   const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
   if (known === undefined && !dryRun) {
@@ -172,8 +172,8 @@ async function writeEntry(
 }
 
 /**
- * Moves an entry to the stack's current name and endpoint. After `pulumi stack rename`, the entry is under the former name, which a
- * different stack may have now. If `--endpoint` contains a new address, the entry is at the former address.
+ * Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` changes the name, and `--endpoint` may contain a new
+ * address.
  */
 async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
   const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
@@ -184,7 +184,7 @@ async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEnt
   if (!isInPlace) await journal.move(entry, { urn, replaces: entry.replaces });
 }
 
-/** An entry that belongs to no interrupted creation in the state. */
+/** A journal entry that matches no interrupted creation in the state. */
 export interface StrayEntry {
   readonly urn: string;
   /** The id of the object, if it is known and not secret. */
@@ -196,15 +196,15 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** Finds the stray entries of a stack. Whether the program still declares the resources of these entries is unknown here. */
+/** Finds the journal entries of a stack that match no interrupted creation in the state. */
 export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
-  // An empty state doesn't contain the stack's name, so no entry can be assigned to it.
+  // An empty state doesn't contain the stack's name, so no journal entry can be matched.
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
   return entries.flatMap((entry) => {
     const [urn, id] = [entry.urn, visibleId(entry)];
-    // Another resource may have imported the object.
+    // A different resource of the stack may have imported the object.
     const isManaged = resources.some(
       (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),
     );
@@ -214,10 +214,10 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
 }
 
 /**
- * Removes the journal entries of a resource, and gives up its unfinished creations in the state, so that this machine no longer resumes
- * them. Without the option `--endpoint`, it removes the entries at all endpoints. In a dry run, it only counts them.
+ * Removes the journal entries of a resource, and gives up its unfinished creations on this machine. By default, entries for all endpoints
+ * are removed. A dry run only counts the entries.
  *
- * @returns the numbers of entries and of creations that it gave up; undefined if the journal can't be changed, after a warning
+ * @returns the numbers of removed entries and abandoned creations, or undefined if the journal can't be changed
  */
 export async function forgetCreation(
   { ofBothBackends }: Pick<StackJournals, "ofBothBackends">,

@@ -142,7 +142,9 @@ successful \`pulumi up\`, or a later \`recover\` may find them again. If the lis
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
 has other creations, resolve those first.`;
 
-/** Returns the command that clears Pulumi's list. Because the target is the stack itself, the command refreshes no resources. */
+/**
+ * Returns the command that clears Pulumi's list of pending operations. The only target is the stack itself, so no resources are refreshed.
+ */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];

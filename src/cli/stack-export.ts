@@ -9,15 +9,15 @@ import { type Declared, type Properties, parseDeclared, parseDesired, parseRecor
 import { typeTokens } from "../package";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
-/** The part of a stack's export that the commands use, with secrets in plaintext. */
+/** The parts of a stack export that the commands use, with secrets in plaintext. */
 export type Deployment = Readonly<ReturnType<typeof parseExport>>;
 
-/** A resource of the state, or of a pending operation. */
+/** A resource in the state or in a pending operation. */
 export type Resource = Readonly<ReturnType<typeof typed>>;
 
 export interface PendingCreation extends Resource {
   readonly kind: Kind;
-  /** The checked arguments and the hidden inputs. `given` contains the arguments as exported, which may be malformed. */
+  /** The arguments and hidden inputs of the creation. The arguments in `given` are not validated. */
   readonly inputs: Declared;
 }
 
@@ -33,26 +33,21 @@ const resource = v.object({
   id: text,
   inputs: properties,
   outputs: properties,
-  /** The URN and id of the resource's provider. */
+  /** The reference to the resource's provider: `<urn>::<id>`. */
   provider: text,
-  /** Whether the program only reads the object. */
+  /** Whether the resource only reads an object, as with `get`. */
   external: flag,
-  /**
-   * The creation time. A pending replacement has the creation time of the resource that it replaces. If the replacement's creation returned
-   * after a second Ctrl-C, this is the time of the return.
-   */
+  /** The creation time. For a pending replacement, this is usually the creation time of the replaced resource. */
   created: text,
-  /** Whether the object has been deleted and its replacement hasn't been created yet. */
+  /** Whether the object has been deleted and its replacement doesn't exist yet. */
   pendingReplacement: flag,
-  /** Former URNs of a renamed or moved resource. */
+  /** The former URNs of a renamed or moved resource. */
   aliases: v.fallback(v.optional(v.array(v.string()), []), []),
 });
 
 type ExportedResource = v.InferOutput<typeof resource>;
 
-/**
- * Pulumi writes version 4 if the stack uses a newer feature, such as taint. Both versions contain the properties that this package reads.
- */
+/** The supported versions of the export format. Pulumi writes version 4 if the stack uses newer features, such as taint. */
 const VERSIONS = [3, 4];
 
 const exported = v.object({
@@ -96,7 +91,7 @@ export function parseExport(text: string) {
       if (kind === undefined) return [];
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
-    /** The default provider of this package, and the explicit providers. */
+    /** The default and explicit providers of this package. */
     providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
     /** The URNs of all resources and pending operations. */
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
@@ -107,7 +102,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, "")); // PowerShell writes a byte order mark
   } catch {
-    // The error message of JSON.parse quotes the input.
+    // The error of `JSON.parse` is not set as the cause, because its message contains a part of the input.
     throw new CloudInfraError("input_invalid", "the export is not valid JSON", { hint: HINT });
   }
 }
@@ -119,7 +114,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 
 function typed({ inputs, outputs, ...resource }: ExportedResource) {
   const kind = kinds.get(resource.type);
-  // Other values may stay encrypted, because an export without `--show-secrets` is enough if no creation has secrets.
+  // Visible inputs of existing resources may stay encrypted. An export without `--show-secrets` is enough if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
   const { __key, __endpoint, __pending }: Properties = kind ? outputs : {};
@@ -128,13 +123,12 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
     ...resource,
     /** Undefined for resources of other packages. */
     kind,
-    /** The hidden inputs of a project or instance. */
     inputs: hidden,
     /** The record of an unfinished creation or update. */
     unfinished,
-    /** The keys of the creations that the resource records. The first one identifies the resource. */
+    /** The keys of all creations that the state records for the resource. The first key identifies the resource. */
     keys: [hidden.key, key, unfinished?.key].filter((one) => one !== undefined),
-    /** The endpoint at which the object was recorded. */
+    /** The endpoint of the service that returned the object. */
     endpoint,
   };
 }
@@ -147,13 +141,13 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
   const name = setting(PROVIDER_NAME);
   return {
     urn,
-    /** The URN and id, as in the references of resources to their provider. */
+    /** The URN and id of the provider, in the form that resources use to refer to it. */
     reference: `${urn}::${id}`,
-    /** The name of an explicit provider. Undefined for default providers. */
+    /** The name of an explicit provider, or `undefined` for a default provider. */
     name,
-    /** Whether the provider was created by the engine and not by the program. The engine adds the version of the package to its name. */
+    /** Whether the engine created the provider by default. The engine may append the package version to the name `default`. */
     isDefault: name === undefined && /::default(_[\w.-]*)?$/.test(urn),
-    /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
+    /** Returns a setting by its full name, such as `cloudinfra:endpoint`. */
     setting,
   };
 }
@@ -161,7 +155,7 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
 /**
  * Finds an explicit provider of the stack.
  *
- * @param name its name, or its URN if several providers have the same name
+ * @param name the provider's name, or its URN if several providers have the same name
  * @throws CloudInfraError `config_missing` if the stack has no such provider, or `config_invalid` if it has several
  */
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
@@ -204,7 +198,7 @@ function plaintextOf(values: object): Properties {
 }
 
 /**
- * Reads and parses a stack's export, with decrypted secrets.
+ * Reads and parses the export of a stack, with decrypted secrets.
  *
  * @param target.file a file with the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
  * @throws CloudInfraError, without any part of the export

@@ -12,17 +12,17 @@ export interface ExchangeParts {
   readonly dispatcher: Connections;
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
-  /** Returns a number from 0 to 1, for jitter. */
+  /** Returns a random number from 0 to 1, for jitter. */
   readonly random: () => number;
 }
 
 export interface IssuedToken {
   readonly token: string;
-  /** The number of milliseconds from the request until the token expires. Undefined if the lifetime isn't known. */
+  /** The time from the request until the token expires, in milliseconds. Undefined if the lifetime isn't known. */
   readonly lifetimeMs?: number | undefined;
 }
 
-/** The maximum duration of an exchange with all its attempts, in milliseconds. */
+/** The maximum duration of a token exchange, including all attempts, in milliseconds. */
 const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
@@ -79,7 +79,7 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
 interface TokenEndpoint {
   readonly url: URL;
-  /** The methods that the token endpoint supports. Undefined if they aren't known. */
+  /** The authentication methods that the token endpoint supports, if they are known. */
   readonly authMethods?: readonly string[] | undefined;
 }
 
@@ -91,7 +91,7 @@ const configuration = v.object({
   token_endpoint_auth_methods_supported: v.fallback(v.optional(v.array(v.string())), undefined),
 });
 
-/** Reads the issuer's configuration, which contains the token endpoint (OpenID Connect Discovery 1.0). */
+/** Fetches the issuer's metadata, which contains the token endpoint (OpenID Connect Discovery 1.0). */
 async function discover(
   issuer: URL,
   allowHttp: boolean,
@@ -159,17 +159,17 @@ async function requestToken(
   );
   return {
     token: parseToken(issued.access_token, "the token from the exchange"),
-    // Some services send 0 if they don't know the lifetime. A new token can't have expired already.
+    // Some token services return 0 if they don't know the lifetime of a token.
     lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
   };
 }
 
-/** RFC 6749, 2.3.1. */
+/** Encodes a string as a form value (RFC 6749, section 2.3.1). */
 const formEncoded = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
 const SUBJECT = "cloudinfra:oidcSubject";
 
-/** Returns the token to exchange. The token is read for every exchange, because its issuer replaces it before it expires. */
+/** Returns the token to exchange. The token is read for each exchange, because its issuer replaces it before it expires. */
 async function subjectToken(
   setting: OidcSetting,
   parts: ExchangeParts,
@@ -191,7 +191,7 @@ async function subjectFromFile(file: string): Promise<string> {
   try {
     return parseToken(text, name);
   } catch (error) {
-    // Another process may be replacing the file's content right now.
+    // Another process may be replacing the content of the file at this moment.
     throw text.trim() === "" && isCloudInfraError(error) ? new TransientError(error) : error;
   }
 }
@@ -199,7 +199,7 @@ async function subjectFromFile(file: string): Promise<string> {
 function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
   const token = env[name];
   if (token !== undefined) return parseToken(token, `the variable ${name} from ${SUBJECT}`);
-  // Anything other than a conventional name may be the token itself, so it must not appear in the message.
+  // An unconventional name may be the token itself, so the message doesn't contain the name.
   const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name} from ${SUBJECT}` : ` from ${SUBJECT}`;
   throw new CloudInfraError("config_missing", `the variable${named} is not set`, {
     hint: "Set it in the environment of `pulumi`.",
@@ -208,7 +208,7 @@ function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
 
 const identityToken = v.object({ value: v.string() });
 
-/** Requests an identity token for the job from GitHub Actions, which issues a new one for each request. */
+/** Requests an identity token for the job from GitHub Actions, which issues a new token for each request. */
 async function subjectFromGitHub(
   audience: string | undefined,
   { env, allowHttp }: ExchangeParts,

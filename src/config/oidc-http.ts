@@ -11,14 +11,14 @@ export interface TokenRequest {
   readonly what: string;
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The form, which is sent with POST. Without a form, the request is a GET. */
+  /** The form to send with POST. Without a form, the request uses GET. */
   readonly form?: URLSearchParams;
 }
 
 export interface TokenConnection {
   readonly dispatcher: Connections;
   readonly signal: AbortSignal;
-  /** The strings to remove from reply texts in errors. Every secret that is sent is added. */
+  /** The strings to remove from error messages. Callers add every secret that they send. */
   readonly secrets: string[];
 }
 
@@ -36,8 +36,8 @@ const REPORT =
   "Check its address. If the address is correct, report this to the operators of the token service.";
 
 /**
- * Sends a request to a token service and parses the JSON in its reply, which must have status 200. Doesn't follow redirects, because they
- * could send tokens to another service. Errors contain no part of a reply, except the `error` and `error_description` of a rejection.
+ * Sends a request to a token service, and parses the JSON reply, which must have status 200. Redirects are not followed, because another
+ * server could receive tokens. Errors contain no part of a reply except the `error` and `error_description` of a rejection.
  *
  * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
  */
@@ -61,7 +61,7 @@ export async function requestJson<T>(
   );
   if ("failure" in received) {
     signal.throwIfAborted();
-    // The original error may contain part of the reply, such as a token, so it isn't used as the cause.
+    // The original error isn't set as the cause, because it may contain part of the reply, such as a token.
     const {
       description,
       final,
@@ -95,7 +95,7 @@ export async function requestJson<T>(
   );
 }
 
-/** Parses a reply. Errors don't quote it, because the messages of the schema and of `JSON.parse` may contain a token. */
+/** Parses a reply. Errors don't quote the reply, because it may contain a token. */
 function parseReply<T>(
   text: string,
   schema: v.GenericSchema<unknown, T>,
@@ -117,7 +117,7 @@ const rejection = v.pipe(
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** Returns the reason for a rejection (RFC 6749, 5.2). */
+/** Returns the reason for a rejection (RFC 6749, section 5.2). */
 function reasonIn(text: string): string {
   const parsed = v.safeParse(rejection, text);
   if (!parsed.success) return "no reason given";
@@ -136,11 +136,11 @@ function hintOn(reason: string): string {
 }
 
 /**
- * Parses an address to which tokens may be sent.
+ * Parses a URL to which tokens may be sent.
  *
- * @param options.name the source of the address, as the subject of error messages
- * @param options.withQuery whether the address may have a query. @default false
- * @throws CloudInfraError `config_invalid`, without the address
+ * @param options.name the source of the URL, as the subject of error messages
+ * @param options.withQuery whether the URL may have a query. @default false
+ * @throws CloudInfraError `config_invalid`, without the URL
  */
 export function parseOidcUrl(
   text: string,

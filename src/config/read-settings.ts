@@ -16,7 +16,7 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export type TokenSetting = Settings["token"];
 
-/** A token exchange (RFC 8693). */
+/** The settings of a token exchange (RFC 8693). */
 export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
 
 export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
@@ -27,10 +27,10 @@ type Subject =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "env"; readonly name: string };
 
-/** A value and its source. */
+/** The value of a setting, and its source. */
 interface Found {
   readonly value: string;
-  /** The setting and where it was found, as shown in messages. */
+  /** The setting and its source, for messages. */
   readonly source: string;
   /** A hint on how to set a different value. */
   readonly hint: string;
@@ -39,10 +39,10 @@ interface Found {
 type Lookup = (name: SettingName) => Found | undefined;
 
 /**
- * Reads the settings of the stack or of an explicit provider, and the environment. The stack and the provider's arguments take precedence
- * over the environment. An explicit provider with its own endpoint doesn't use a token from the environment.
+ * Reads settings from the stack or an explicit provider, and from environment variables. The stack and the provider take precedence over
+ * environment variables. An explicit provider with its own endpoint doesn't use a token from the environment.
  *
- * @throws CloudInfraError `config_missing` or `config_invalid`, which names the setting but never contains its value
+ * @throws CloudInfraError `config_missing` or `config_invalid`, which contains the name of the setting but never its value
  */
 export function readSettings(given: Configuration, environment: NodeJS.ProcessEnv) {
   const configured = applicableSettings(given, environment);
@@ -52,26 +52,26 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
       provider === undefined
         ? `the stack setting cloudinfra:${name}`
         : `the \`${name}\` argument of the provider "${provider}"`;
-    // The stack takes precedence over the environment, so the variable would not correct the value.
+    // The hint doesn't mention the environment variable, because the stack setting takes precedence.
     const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
     return found(configured(`cloudinfra:${name}`), source, hint);
   };
   const inEnvironment: Lookup = (name) => {
     const variable = variableName(name);
-    // An explicit provider doesn't read the stack's configuration.
+    // The hint doesn't mention the stack's configuration, because an explicit provider doesn't use it.
     const hint = provider === undefined ? hintToSet(name, provider) : `Correct the variable ${variable}.`;
     return found(environment[variable], `the variable ${variable}`, hint);
   };
   const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
   const lookUp: Lookup = (name) =>
     inConfiguration(name) ?? (hasOwnEndpoint && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
-  // Otherwise, a client secret from the environment could be sent to a different token endpoint.
+  // A client secret from the environment must not be sent to the token endpoint of an explicit provider.
   const lookUpForExchange = provider === undefined ? lookUp : inConfiguration;
   const token =
     tokenSetting(inConfiguration, lookUpForExchange, provider) ??
     (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, lookUp, provider));
   return {
-    /** The name of the explicit provider. Undefined for the default provider. */
+    /** The name of the explicit provider, or `undefined` for the default provider. */
     provider,
     endpoint: read("endpoint", lookUp) ?? missing("endpoint", "the service's address", provider),
     token: token ?? missing("token", "a token", provider),
@@ -87,7 +87,7 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   };
 }
 
-/** The settings that apply to a single endpoint, because a token must never be sent to a different one. */
+/** The settings that belong to a single endpoint. A token must never be sent to a different endpoint. */
 const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
 
 function found(text: string | undefined, source: string, hint: string): Found | undefined {
@@ -95,7 +95,7 @@ function found(text: string | undefined, source: string, hint: string): Found | 
   return value ? { value, source, hint } : undefined;
 }
 
-/** Returns the command that sets a setting. Without a flag, the CLI may treat any value as a secret if the name contains "token". */
+/** Returns the command that sets a setting. Without a flag, the CLI may encrypt any value whose name contains "token". */
 function command(name: SettingName, example = "…"): string {
   const { isSecret }: Setting = settings[name];
   const flag = isSecret ? " --secret" : /token/i.test(name) ? " --plaintext" : "";
@@ -127,7 +127,7 @@ function notSet(name: SettingName, provider: string | undefined): string {
     : `the provider "${provider}" has no \`${name}\``;
 }
 
-/** For each type, the function that parses a value, and the description of the type in errors. */
+/** The parser for each type of setting, and the description of the type in errors. */
 const types = {
   string: { parse: (text: string) => text, what: "a string" },
   number: {
@@ -142,14 +142,14 @@ const types = {
   list: { parse: parseList, what: "a list of strings" },
 } as const satisfies Record<Setting["type"], unknown>;
 
-/** A parsed value. Durations are in milliseconds. */
+/** The type of a parsed value. Durations are in milliseconds. */
 type Parsed<Type extends Setting["type"]> = NonNullable<ReturnType<(typeof types)[Type]["parse"]>>;
 
 type Value<Name extends SettingName> =
   | Parsed<(typeof settings)[Name]["type"]>
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
-/** Parses a setting or its default value. */
+/** Returns the parsed value of a setting, or its default value. */
 function read<Name extends SettingName>(name: Name, lookUp: Lookup): Value<Name>;
 function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];
@@ -162,7 +162,7 @@ function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | unde
   throw new CloudInfraError("config_invalid", `${setting.source} must be ${what}`, { hint: setting.hint });
 }
 
-/** Parses a list. `pulumi config set --path` writes lists as JSON. */
+/** Parses a comma-separated list or a JSON array. `pulumi config set --path` writes lists as JSON arrays. */
 function parseList(text: string): readonly string[] | undefined {
   if (!text.startsWith("["))
     return text
@@ -176,10 +176,10 @@ function parseList(text: string): readonly string[] | undefined {
 const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
 
 /**
- * Finds the source of the token in one place.
+ * Finds the token source in the configuration or in the environment.
  *
- * @param inPlace looks up settings only in that place
- * @param lookUp looks up the other settings of an exchange, which may be in another place
+ * @param inPlace looks up settings in that place only
+ * @param lookUp looks up the other settings of an exchange, which may be in a different place
  * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
  */
 function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
@@ -221,6 +221,6 @@ function subjectOf(setting: Found | undefined, neededBy: string, provider: strin
   const [, kind, rest = ""] = /^(file|env):\s*(\S.*)$/.exec(setting.value) ?? [];
   if (kind === "file") return { kind, path: rest };
   if (kind === "env") return { kind, name: rest };
-  // The value may be the token itself, so it must not appear in the message.
+  // The value may be the token itself, so the message doesn't contain the value.
   throw new CloudInfraError("config_invalid", `${setting.source} must be ${SUBJECTS}`, { hint });
 }

@@ -1,16 +1,15 @@
-/** A setting of the package. `ProviderArgs` describes all but `journalDir` for users. */
+/** A setting of the package. Except for `journalDir`, the docstrings of `ProviderArgs` describe the settings for users. */
 export interface Setting {
-  /** A `duration` is written as `90s` or `1h30m`, and a `list` as JSON or with commas. */
+  /** The type of the value. A `duration` is written as `90s` or `1h30m`, and a `list` as JSON or with commas. */
   readonly type: "string" | "number" | "boolean" | "duration" | "list";
-  /** The value that applies if the setting isn't set. */
   readonly default?: string;
-  /** Whether the value must be set with `--secret`, and is always encrypted in the state. */
+  /** Whether the value is a secret, which must be set with `--secret` and is always encrypted in the state. */
   readonly isSecret?: true;
 }
 
 /**
- * All settings. Each is set in the stack's configuration (`cloudinfra:<name>`), with its environment variable ({@link variableName}), or
- * as an argument of an explicit provider, except for `journalDir`.
+ * All settings. A setting comes from the stack's configuration (`cloudinfra:<name>`), an environment variable ({@link variableName}), or an
+ * argument of an explicit provider. `journalDir` can't be an argument.
  */
 export const settings = {
   endpoint: { type: "string" },
@@ -39,30 +38,30 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** The names of the settings that must be encrypted wherever they are stored. */
+/** The names of the settings that must be encrypted in files and in the state. */
 export const secretSettings: readonly string[] = Object.entries<Setting>(settings).flatMap(
   ([name, { isSecret }]) => (isSecret ? name : []),
 );
 
-/** The configuration key with which an explicit provider passes its name to its process. */
+/** The configuration key that passes the name of an explicit provider to the provider process. */
 export const PROVIDER_NAME = "cloudinfra:providerName";
 
-/** Returns the environment variable of a setting: `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. */
+/** Returns the environment variable of a setting, such as `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. */
 export function variableName(name: SettingName): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Whether a setting determines the target of requests, the token, or the journal. */
+/** Reports whether a setting determines the connection to the service, the token, or the journal. */
 export function isOfTarget(name: string): boolean {
   return /^(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/.test(name);
 }
 
-/** Looks up a setting of the stack or of an explicit provider by its full name, such as `cloudinfra:endpoint`. */
+/** Returns a setting of the stack or of an explicit provider by its full name, such as `cloudinfra:endpoint`. */
 export type Configuration = (key: string) => string | undefined;
 
 /**
- * Returns the stack's configuration or the arguments of an explicit provider. In tests with the testing kit, which sets
- * CLOUDINFRA_EMULATED, the service, the token and the journal come only from the environment, so that all requests go to the emulator.
+ * Returns the stack's configuration or the arguments of an explicit provider. The testing kit sets `CLOUDINFRA_EMULATED`. The connection,
+ * the token and the journal then come only from the environment, so that all requests go to the emulator.
  */
 export function applicableSettings(configured: Configuration, environment: NodeJS.ProcessEnv): Configuration {
   if (!environment.CLOUDINFRA_EMULATED) return configured;

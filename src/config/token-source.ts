@@ -9,14 +9,14 @@ import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./read-settings";
 
-/** Opens the token source of a setting: the token itself, a file, a command, or an exchange. */
+/** Creates the token source for a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
   const { clock } = parts;
   if ("subject" in setting) {
     const { origin, exchange } = tokenExchange(setting, parts);
     return new RenewableToken(origin, exchange, clock);
   }
-  // A command may contain a password, so it isn't part of the origin.
+  // The origin doesn't contain the command, because a command may contain a password.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
   const former: string[] = [];
@@ -34,14 +34,14 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   return parseToken(text, name);
 }
 
-/** How long before its expiry a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime is used instead. */
+/** The time before its expiry at which a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime applies. */
 const MARGIN_MS = 60_000;
 /** The pause between attempts to renew a token that is still valid, in milliseconds. */
 const PAUSE_MS = 10_000;
 
 /**
- * A token that is fetched once, and again shortly before it expires or when the service rejects it. Concurrent callers share one fetch.
- * While the token is valid, a failed renewal isn't an error.
+ * A token that is renewed shortly before it expires, or after the service has rejected it. Concurrent callers share one request. While the
+ * token is valid, a failed renewal isn't an error.
  */
 class RenewableToken implements TokenSource {
   private held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
@@ -73,7 +73,7 @@ class RenewableToken implements TokenSource {
     const seen = this.held;
     const current = await this.get();
     if (current !== rejected) return current;
-    // Only the first of several concurrent callers discards the token.
+    // If several callers report the same rejected token, only the first caller discards it.
     if (this.held === seen || seen === undefined) this.held = undefined;
     const renewed = await this.get();
     return renewed === rejected ? undefined : renewed;
@@ -93,13 +93,12 @@ const LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
 const MAX_KEPT_ERROR_CHARACTERS = 100_000;
 const MAX_ERROR_CHARACTERS = 500;
-/** Shorter strings may be ordinary words. */
+/** The minimum length of words that may be tokens. Shorter words could be ordinary text. */
 const MIN_TOKEN_LENGTH = 8;
 
 /**
- * Runs a token command in a shell. The output of the command is either the token or JSON that contains it. The command receives no input.
- * A command has ended once it has exited and its standard output is closed. After a minute, the command and all processes that it has
- * started are killed.
+ * Runs a token command in a shell. The command prints the token, or JSON that contains the token. After a minute, the command and all
+ * processes that it has started are killed.
  *
  * @param former tokens that the command has printed before, because its standard error may repeat them
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
@@ -133,8 +132,8 @@ async function tokenFromCommand(
 }
 
 /**
- * Returns a hint that quotes the command's standard error without the token. A shell that traces commands repeats the token, and a command
- * that consists of one word may be the token itself.
+ * Returns a hint that quotes the command's standard error without tokens. A shell that traces commands prints the token, and a command of a
+ * single word may be the token itself.
  */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
   const words = wordsOf(command);
@@ -153,11 +152,11 @@ interface Ended {
   readonly output: string;
   /** The last line of the command's standard error. */
   readonly complaint: string;
-  /** The reason for the failure. Undefined if the command succeeded. */
+  /** The reason for the failure, or `undefined` if the command succeeded. */
   readonly failure: string | undefined;
 }
 
-/** Starts a command. Unless the command has ended, `stop` kills it and the processes that it has started. */
+/** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
 function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
   // The command runs in its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
@@ -171,7 +170,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     if (!hasEnded && isGroup && child.pid !== undefined) killGroup(child.pid);
     else if (!hasEnded) child.kill("SIGKILL");
     hasEnded = true;
-    // A process in the background, or one that has left the group, may keep these streams open.
+    // A background process, or a process outside of the group, may keep these streams open.
     child.stdout.destroy();
     child.stderr.destroy();
   };
@@ -199,7 +198,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
       const { exitCode: code, signalCode: signal } = child;
       end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
     };
-    // The "close" event would also wait for the standard error, which a background process may keep open.
+    // The "close" event isn't used, because a background process may keep the standard error open.
     child.once("exit", settle);
     child.stdout.once("end", settle);
   });

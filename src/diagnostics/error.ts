@@ -4,14 +4,14 @@ import type { Problem } from "./problem";
 export interface OperationSummary {
   /** The id of the operation. */
   readonly id: string;
-  /** The status as the service returned it. */
+  /** The status that the service returned. */
   readonly status: string;
-  /** The progress from 0 to 1. Undefined if the service doesn't report it. */
+  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 
 /**
- * The error type of this package. Use {@link isCloudInfraError} to recognize it, and `code` to distinguish failures.
+ * The error type of this package. Detect errors of this type with {@link isCloudInfraError}, and distinguish failures by `code`.
  *
  * @example
  * ```ts
@@ -26,7 +26,7 @@ export class CloudInfraError extends Error {
   override readonly name = "CloudInfraError";
   /** The kind of failure. Codes are stable across versions. */
   readonly code: ErrorCode;
-  /** The message without the request. `message` also contains method and path. */
+  /** The message without the method and path of the request. */
   readonly summary: string;
   /** The problem document of the reply or of the failed operation. */
   readonly problem: Problem | undefined;
@@ -36,7 +36,7 @@ export class CloudInfraError extends Error {
   readonly method: string | undefined;
   /** The path of the request, without the origin and the query string. */
   readonly path: string | undefined;
-  /** The trace id of the reply. The service's operators can use it to look up the request. */
+  /** The trace id of the reply, with which the service's operators can find the request. */
   readonly traceId: string | undefined;
   /** The number of attempts to send the request. */
   readonly attempts: number | undefined;
@@ -44,15 +44,15 @@ export class CloudInfraError extends Error {
   readonly hint: string | undefined;
   /** The last known state of the failed operation. */
   readonly operation: OperationSummary | undefined;
-  /** The wait that the service requested before the next attempt, in milliseconds. */
+  /** The pause that the service requested before the next attempt, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** @internal Lines to show below the headline, such as a table. */
+  /** @internal Lines below the headline of the message, such as a table. */
   readonly lines: readonly string[] | undefined;
-  /** @internal Whether the outcome of an attempt is unknown, so that the service may have processed the request. */
+  /** @internal Whether the service may have processed the request, because the outcome of an attempt is unknown. */
   readonly sent: boolean;
-  /** @internal Whether the service stored this failure for the idempotency key (§4.7), so that only a new key can change the result. */
+  /** @internal Whether the service stored this failure for the idempotency key (§4.7). Only a new key can then change the result. */
   readonly replayed: boolean;
-  /** @internal The id of the object that the failed request or operation left behind. */
+  /** @internal The id of the object that remains after the failed request or operation. */
   readonly resultId: string | undefined;
 
   /** @internal */
@@ -77,20 +77,20 @@ export class CloudInfraError extends Error {
   }
 }
 
-/** Optional details of an error. If an error has no hint, messages use the hint for its code from hints.ts. */
+/** Optional details of an error. If an error has no hint, messages contain the hint for its code from hints.ts. */
 export type ErrorDetails = {
   [Name in Exclude<keyof CloudInfraError, "name" | "message" | "stack" | "code" | "summary">]?:
     | CloudInfraError[Name]
     | undefined;
 };
 
-/** Reports whether a value is an error of this package, or of another installed copy of it. */
+/** Reports whether a value is an error of this package, including errors from another installed copy. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
   const isNamed = error instanceof Error && error.name === "CloudInfraError";
   return isNamed && Object.hasOwn(MEANINGS, codeOf(error) ?? "");
 }
 
-/** Returns a copy of an error with more details. The original becomes its cause. */
+/** Returns a copy of an error with additional details. The original error becomes the cause. */
 export function withDetails(error: CloudInfraError, details: ErrorDetails): CloudInfraError {
   return new CloudInfraError(error.code, error.summary, { ...detailsOf(error), cause: error, ...details });
 }
@@ -101,7 +101,7 @@ export function detailsOf(error: CloudInfraError): ErrorDetails {
   return details;
 }
 
-/** The meaning of each error code, in the order of `docs/errors.md`. That page is generated from this table and the one in hints.ts. */
+/** The meaning of each error code, in the order of `docs/errors.md`. That page is generated from this table and from hints.ts. */
 export const MEANINGS = {
   config_missing: "A required setting is missing.",
   config_invalid: "A setting is invalid, such as the endpoint, the token source, a number or a duration.",

@@ -7,9 +7,9 @@ import { redact, truncated } from "./redact";
 
 /** The context in which an error is formatted. */
 export interface ErrorContext {
-  /** The attempted action, such as `creating instance "web"`. */
+  /** The action that failed, such as `creating instance "web"`. */
   action: string;
-  /** Converts a wire name to a property name, such as public_ip to publicIp. @default the wire name */
+  /** Converts a field name of the API to a property name, such as public_ip to publicIp. @default the field name */
   propertyOf?: ((wireField: string) => string) | undefined;
   /** The name of the explicit provider. @default the default provider */
   provider?: string | undefined;
@@ -17,7 +17,7 @@ export interface ErrorContext {
   call?: FailedCall | undefined;
   /** The values to redact, such as tokens and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
-  /** The properties whose paths are truncated after the name, because label keys may be secret. @default none */
+  /** The properties whose label keys may be secret, so that messages contain only the property's name. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
 
@@ -26,9 +26,8 @@ const MAX_FAULTS = 20;
 const MAX_CAUSES = 3;
 
 /**
- * Formats an error. A message consists of a headline, the error's own lines, and one line per rejected property. It ends with the request,
- * its trace id, the error code, a hint, and a reference to the docs. Any error other than a {@link CloudInfraError} is a bug, and is
- * formatted with its stack.
+ * Formats an error as a multi-line message. The message consists of a headline, details, rejected properties, the request, a hint, and a
+ * link to the docs. Any error other than a {@link CloudInfraError} is a bug, so its stack trace is included.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
@@ -43,8 +42,8 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...reasons.map((reason) => `cause: ${reason}`),
     requestLine(error),
   ].filter((line) => line !== undefined && line !== "");
-  // Redacts before and after control characters are removed, because a secret may contain some, and the service may insert others.
-  // Truncates last, because a truncated secret would not be recognized.
+  // Secrets are redacted before and after control characters are removed, because both secrets and replies may contain such characters.
+  // Truncation comes last, because a truncated secret would not be recognized.
   const clean = (text: string | undefined) =>
     truncated(redact(oneLine(redact(text ?? "", secrets)), secrets), MAX_LINE_CHARACTERS);
   const named = (text: string) => withArgumentsOf(context.provider, clean(text));
@@ -57,12 +56,12 @@ export function formatError(error: unknown, context: ErrorContext): string {
   ].join("\n");
 }
 
-/** Adds a final period to a hint that consists of several sentences. */
+/** Adds a period to a hint that ends without punctuation. */
 function withPeriod(text: string): string {
   return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
-/** Describes the reply briefly, for example `validation_failed (422)`. */
+/** Describes the reply of the service briefly, for example `validation_failed (422)`. */
 function label(error: Pick<CloudInfraError, "problem" | "status">): string {
   const { problem, status = problem?.status } = error;
   const name = problem?.code ?? problem?.title ?? (status === undefined ? undefined : STATUS_CODES[status]);
@@ -79,7 +78,7 @@ function resultOf(error: CloudInfraError): string {
   return `failed: ${error.summary}`;
 }
 
-/** The codes of errors whose summary is more specific than the status. */
+/** The error codes whose summary is more specific than the HTTP status. */
 const HAS_SUMMARY: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
   "operation_unknown",
@@ -95,7 +94,7 @@ function readFaults(
   { propertyOf = (field) => field, secrets = [], secretProperties }: ErrorContext,
 ) {
   const problem = error.problem;
-  // Redacts the path before it is split, because a secret that contains a separator would not be recognized in parts.
+  // The path is redacted before it is split, because a secret that contains a separator would otherwise not be recognized.
   const clean = (path: string | undefined) => path && redact(path, secrets);
   const faults = (problem?.errors ?? []).map((fault) => {
     const path = { pointer: clean(fault.pointer), field: clean(fault.field) };
@@ -113,15 +112,15 @@ function readFaults(
   return { lines, properties: [...properties] };
 }
 
-/** Returns the name of the property at the start of a path. */
+/** Returns the property name at the start of a path. */
 function topOf(path: string | undefined): string | undefined {
   return path?.split(/[.[]/, 1)[0];
 }
 
-/** Returns the messages of the causes that `shown` doesn't contain yet. */
+/** Returns the messages of the causes that the text `shown` doesn't contain. */
 function causes(error: CloudInfraError, shown: string): string[] {
   const found: string[] = [];
-  // The summary already contains the cleaned message of the network error.
+  // The summary of this error already contains the message of the network error.
   if (error.code === "unreachable") return found;
   for (let cause = error.cause; cause instanceof Error && found.length < MAX_CAUSES; cause = cause.cause) {
     const message = isCloudInfraError(cause) ? cause.summary : cause.message;
@@ -133,7 +132,7 @@ function causes(error: CloudInfraError, shown: string): string[] {
 
 function requestLine(error: CloudInfraError): string {
   const { method, path, traceId, attempts = 1, operation, resultId } = error;
-  // Removes the operation's id first, because a short object id may be part of it.
+  // The operation's id is removed first, because it may contain the id of the object.
   const summary = error.summary.replace(`operation ${operation?.id}`, "");
   const parts = [
     method && path ? `${method} ${path}` : undefined,
@@ -148,23 +147,23 @@ function requestLine(error: CloudInfraError): string {
   return parts.filter((part) => part !== undefined && part !== "").join(" · ");
 }
 
-/** Replaces line breaks and control characters, so that text from the service can't break the layout or control the terminal. */
+/** Replaces line breaks and control characters, so that text from the service can't change the layout or control the terminal. */
 export function oneLine(text: string): string {
-  // One character class matches the whole run. Separate classes for the surrounding whitespace would take quadratic time for long runs.
+  // A single character class takes linear time. Separate classes for the surrounding whitespace would take quadratic time.
   return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
     /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
   );
 }
 
-/** The maximum length of a line. Pulumi indents each line by four spaces, and a terminal often has 80 columns. */
+/** The maximum length of a line. Pulumi indents each line by four spaces, and many terminals have 80 columns. */
 const COLUMNS = 76;
 
 /** Matches text that must stay on one line: a command in backticks, a number or code with its label, or a word. */
 const UNBROKEN = /(?:code|trace|operation|object) \S+|\d+ attempts|(?:`[^`]*`|[^ ])+/g;
 
 /**
- * Wraps the long lines of a message at spaces and indents their continuations. The first line isn't wrapped, because Pulumi also shows it
- * as the status message of the resource. Table rows, commands in backticks and long words aren't wrapped either.
+ * Wraps the long lines of a message at spaces. The first line isn't wrapped, because Pulumi also displays it as the status message of the
+ * resource. Table rows, commands in backticks and long words aren't wrapped either.
  */
 export function wrapLongLines(message: string): string {
   const [first = "", ...others] = message.split("\n");

@@ -3,13 +3,11 @@ import type { CloudInfraError, ErrorCode } from "./error";
 const ENDPOINT = "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
 const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 
-/**
- * Matches settings in messages: a setting with its variable, or a list of one or more settings. Doesn't match hosts, ids and quoted text.
- */
+/** Matches stack settings in messages: a setting with its variable, or a list of settings. Hosts, ids and quoted text don't match. */
 const SETTINGS =
   /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?:, | or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
 
-/** Replaces settings of the stack in a message with arguments of an explicit provider. The settings apply only to the default provider. */
+/** Replaces stack settings in a message with the arguments of an explicit provider, because such a provider doesn't use the settings. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
   if (provider === undefined) return text;
   let owner = ` of the provider "${provider}"`; // only once, because hints may name several arguments
@@ -20,29 +18,29 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
   });
 }
 
-/** Appended to hints that name a setting, because the engine stores the settings with the stack at each `up`. */
+/** Added to hints that mention a setting, because the engine saves the settings of each `up` in the state. */
 const STORED =
   "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up`, unless you add `--run-program`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, increase `cloudinfra:operationTimeout`";
 
-/** Returns a hint on how to extend the time limit of a creation or an update. `customTimeouts` takes precedence over the setting. */
+/** Returns a hint on how to increase the time limit of a creation or update. `customTimeouts` takes precedence over the setting. */
 export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
   hasOwnTimeout
     ? "To wait longer, increase the timeout in the resource's `customTimeouts`"
     : "To wait longer, set `customTimeouts` on the resource, or increase `cloudinfra:operationTimeout`";
 
-/** The call in which an error occurred. The host doesn't pass the Pulumi command. */
+/** The provider call in which an error occurred. */
 export interface FailedCall {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
-  /** Whether `get` reads the resource without managing it. */
+  /** Whether the resource is only read, as with `get`. */
   readonly isLookedUp?: boolean | undefined;
-  /** Whether the resource's `customTimeouts` set the time limit of the call. */
+  /** Whether the time limit of the call comes from the resource's `customTimeouts`. */
   readonly hasOwnTimeout?: boolean | undefined;
 }
 
 /**
- * Returns the hint for an error: its own hint, or the hint of the first case that applies to its code.
+ * Returns the hint for an error: the error's own hint, or the hint of the first matching case for its code.
  *
  * @param properties the names of the properties that the service rejected
  * @param provider the name of the explicit provider, if there is one
@@ -57,15 +55,15 @@ export function hintFor(
   const general =
     typeof cases === "string" ? cases : cases?.find(({ applies }) => applies?.(error, call) ?? true)?.hint;
   const hint = error.hint ?? (typeof general === "function" ? general(properties, provider) : general);
-  // A refresh or a deletion uses a changed setting only with --run-program.
+  // A refresh or a deletion uses changed settings only with `--run-program`.
   const usesStored = call.verb === "read" || call.verb === "delete";
   const namesSetting = /cloudinfra:|provider "/.test(`${error.summary} ${hint}`);
   return usesStored && namesSetting && hint !== undefined ? `${hint.replace(/\.$/, "")}. ${STORED}` : hint;
 }
 
-/** A situation in which an error code occurs, and its hint. */
+/** A situation in which an error code occurs, with its hint. */
 export interface HintCase {
-  /** The description of the situation in docs/errors.md. The last case may omit it, because it applies to all other situations. */
+  /** The description of the situation in docs/errors.md. The last case applies to all other situations and may omit the description. */
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
@@ -84,7 +82,7 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
-/** The time limit of a deletion comes from the state, which changes only when the resource is updated. */
+/** A deletion uses the time limit in the state, which changes only when the resource is updated. */
 const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion with `customTimeouts`",
@@ -100,7 +98,7 @@ const OF_DELETIONS: readonly HintCase[] = [
   },
 ];
 
-/** The hints by code: one hint, or several cases. Errors with a code that is missing here have their own hint. */
+/** The hint, or the list of cases, for each error code. Errors with other codes contain their own hint. */
 export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   input_invalid: "Correct the value, and run the command again",
   unauthorized: [
@@ -147,7 +145,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    // If a request doesn't find an object, the provider reads the object. If that read also fails, the provider reports a different error.
+    // After a 404, the provider reads the object. This hint applies only if that read returns the object.
     {
       hint: "The service still returns the object. Make sure that the token may change it, and run `pulumi up` again",
     },

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import * as v from "valibot";
 
-/** One item in the `errors` of a problem document. */
+/** An item of the `errors` list in a problem document. */
 export interface ProblemError {
   /** A description of the fault. */
   readonly detail?: string | undefined;
@@ -9,7 +9,7 @@ export interface ProblemError {
   readonly pointer?: string | undefined;
   /** The name or dotted path of a field, if there is no pointer. */
   readonly field?: string | undefined;
-  /** The service's code for this fault. */
+  /** The code that the service assigns to this fault. */
   readonly code?: string | undefined;
 }
 
@@ -25,17 +25,17 @@ export interface Problem {
   readonly detail?: string | undefined;
   /** The URI of this occurrence of the problem. */
   readonly instance?: string | undefined;
-  /** The service's code for this problem. */
+  /** The code that the service assigns to this problem. */
   readonly code?: string | undefined;
-  /** The trace id. The service's operators can use it to look up the request. */
+  /** The trace id, with which the service's operators can find the request. */
   readonly traceId?: string | undefined;
-  /** The listed faults, often one per property. May be empty. */
+  /** The listed faults, usually one for each property. The list may be empty. */
   readonly errors: readonly ProblemError[];
   /** All other members as received. */
   readonly extensions: { readonly [member: string]: unknown };
 }
 
-/** A string. Numbers are accepted because some services return ids and other strings as numbers. */
+/** A string, or a number that is converted to a string. Some services return ids as numbers. */
 export const textSchema = v.pipe(v.union([v.string(), v.pipe(v.number(), v.finite())]), v.transform(String));
 
 /** A number, or a string that contains a number. */
@@ -74,9 +74,8 @@ const fault = v.object({
 });
 
 /**
- * Reads a problem document from a parsed body of any content type. Also accepts common variants, such as wrong types, `message` instead of
- * `detail`, a document inside `error` or `detail`, or a string as `error`. `errors` or `detail` may be a list of objects, a list of
- * strings, or a map from fields to strings.
+ * Parses a problem document from a body of any content type. Common variants are accepted, such as `message` instead of `detail`, or a
+ * document inside `error`. `errors` or `detail` may be a list of objects, a list of strings, or a map from fields to strings.
  *
  * @returns undefined if the body doesn't describe a problem
  */
@@ -136,9 +135,9 @@ function pointerOf(path: readonly (string | number)[]): string | undefined {
 }
 
 /**
- * Returns the property path of a fault as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`.
+ * Returns the path of a faulty property as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`.
  *
- * @param propertyOf converts a wire name to a property name
+ * @param propertyOf converts a field name of the API to a property name
  * @returns undefined if the fault has neither a pointer nor a field
  */
 export function propertyPath(fault: ProblemError, propertyOf: (wireField: string) => string) {
@@ -166,7 +165,7 @@ export function accessor(segment: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
 }
 
-/** Decodes percent-encoding. Text with invalid encoding is returned unchanged. */
+/** Decodes percent-encoding. If the encoding is invalid, returns the text unchanged. */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -2,29 +2,29 @@ import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
 
 const REPLACEMENT = "[secret]";
 
-/** Matches the position at which a text was truncated, perhaps in the middle of an escape. */
+/** Matches the ellipsis of a truncated text, together with an incomplete escape sequence before the ellipsis. */
 const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 
-/** Shorter secrets are not redacted, because that would also redact ordinary words. */
+/** The minimum length of a secret that is redacted. Shorter secrets could match ordinary words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** Shorter lines of a secret may be ordinary words. */
+/** The minimum length of a single line of a secret. Shorter lines could match ordinary words. */
 const MIN_LINE_LENGTH = 8;
 
-/** Shorter beginnings of a secret may be ordinary words, unless an ellipsis indicates that the text was truncated. */
+/** The minimum length of a truncated secret that has no ellipsis. Shorter prefixes could match ordinary words. */
 const MIN_PREFIX_LENGTH = 8;
 
-/** Matches the type and key of an SSH public key, between its options and its comment. Quoted options may contain whitespace and `\"`. */
+/** Matches the type and the key of an SSH public key, without options and comment. Quoted options may contain whitespace and `\"`. */
 export const SSH_KEY =
   /^\s*(?:(?:"(?:[^"\\]|\\"|\\(?!"))*"|[^\s"])+\s+)*?((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 
 type Span = readonly [start: number, end: number];
 
 /**
- * Replaces all secrets in a text. It ignores case and recognizes these forms of a secret:
- * - escaped for JSON, HTML, SQL, a URL and others, or for several of them
- * - truncated: a beginning before "…" or "...", an ending after it, or at least eight characters up to the end of a word
- * - without surrounding whitespace or without markup, a single line of it, or an SSH key without its comment
+ * Replaces all secrets in a text, regardless of case. The following forms of a secret are recognized:
+ * - escaped for JSON, HTML, SQL or a URL, even several times
+ * - truncated: a prefix before "…" or "...", a suffix after an ellipsis, or at least eight characters up to the end of a word
+ * - without surrounding whitespace or markup, as a single line, or as an SSH key without its comment
  *
  * Secrets of fewer than four characters are not replaced.
  */
@@ -42,7 +42,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   );
 }
 
-/** Returns a copy of an error and its causes without the secrets in their strings. */
+/** Returns a copy of an error and its causes in which all secrets are redacted. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   const clean = (value: unknown): unknown => mapStrings(value, (text) => redact(text, secrets));
   if (!(error instanceof Error)) return clean(error);
@@ -56,7 +56,7 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
   return Object.assign(copy, { name: error.name, ...("code" in error && { code: error.code }) });
 }
 
-/** Applies a function to all strings in a JSON value, including keys. */
+/** Applies a function to all strings in a JSON value, including object keys. */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
@@ -66,7 +66,7 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   );
 }
 
-/** Returns the encodings in which a service may repeat a secret. */
+/** Returns a secret in all variants that are redacted, such as its single lines or a key without its comment. */
 function partsOf(secret: string): string[] {
   const pieces = secret.split(/[\r\n<>]+/).map((piece) => piece.trim());
   const [, type, key] = SSH_KEY.exec(secret) ?? [];
@@ -78,7 +78,7 @@ function partsOf(secret: string): string[] {
   ];
 }
 
-/** Finds the forms, which must be in lower case, in a decoded text. Returns their spans in the original text. */
+/** Finds lowercase secrets in a decoded text, and returns their spans in the original text. */
 function spansIn({ text, at }: Decoding, forms: readonly string[]): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
@@ -97,7 +97,7 @@ function* occurrences(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** Finds beginnings of a form that are long enough and end at the end of a word. */
+/** Finds prefixes of a secret that are long enough and end at the end of a word. */
 function* prefixes(lower: string, form: string): Generator<Span> {
   if (form.length <= MIN_PREFIX_LENGTH) return;
   for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
@@ -107,7 +107,7 @@ function* prefixes(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** Finds beginnings of a form before an ellipsis. */
+/** Finds prefixes of a secret before an ellipsis. */
 function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: cut } of cuts) {
     const part = lower.slice(Math.max(0, index - form.length), index);
@@ -116,7 +116,7 @@ function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], for
   }
 }
 
-/** Finds endings of a form after an ellipsis. */
+/** Finds suffixes of a secret after an ellipsis. */
 function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: cut } of cuts) {
     const start = index + cut.length;
@@ -125,7 +125,7 @@ function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], for
   }
 }
 
-/** Returns how many characters at the start of a text are the ending of a form. */
+/** Returns the length of the longest suffix of a secret at the start of a text. */
 function endingAtStart(text: string, form: string): number {
   const least = form.slice(-MIN_SECRET_LENGTH);
   let end = text.lastIndexOf(least);
@@ -134,7 +134,7 @@ function endingAtStart(text: string, form: string): number {
   return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
 }
 
-/** Returns how many characters at the end of a text are the beginning of a form. */
+/** Returns the length of the longest prefix of a secret at the end of a text. */
 function beginningAtEnd(text: string, form: string): number {
   const least = form.slice(0, MIN_SECRET_LENGTH);
   let start = text.indexOf(least);
@@ -142,10 +142,10 @@ function beginningAtEnd(text: string, form: string): number {
   return start < 0 ? 0 : text.length - start;
 }
 
-/** Matches a letter or digit, which may take two code units. */
+/** Matches a letter or a digit, which may consist of two UTF-16 code units. */
 const LETTER_OR_DIGIT = /^[\p{L}\p{N}]/u;
 
-/** Replaces the spans. Overlapping spans are replaced together. */
+/** Replaces the given spans of a text. Overlapping spans are replaced together. */
 function withoutSpans(text: string, spans: readonly Span[]): string {
   let clean = "";
   let shown = 0;
@@ -158,7 +158,7 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
   return clean + text.slice(shown);
 }
 
-/** Converts a text to lower case without changing its length. */
+/** Converts a text to lower case, except for letters whose lowercase form has a different length. */
 function lowerCase(text: string): string {
   return text.replace(/\p{Lu}/gu, (letter) => {
     const lower = letter.toLowerCase();
@@ -171,7 +171,7 @@ export function truncated(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
 
-/** Removes markup and collapses whitespace. */
+/** Removes markup from a text, and collapses whitespace. */
 export function withoutMarkup(text: string): string {
   return text
     .replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ")
@@ -180,20 +180,20 @@ export function withoutMarkup(text: string): string {
     .trim();
 }
 
-/** A text in which escapes were decoded. */
+/** A text whose escape sequences were decoded. */
 interface Decoding {
   readonly text: string;
-  /** Converts an index in `text` to an index in the original. `text.length` gives the end of the original. */
+  /** Converts an index in the decoded text to an index in the original text. The index after the last character is also valid. */
   readonly at: (index: number) => number;
 }
 
-/** A pattern for an escape, and its meaning. */
+/** The pattern of an escape sequence, and the text that the sequence represents. */
 type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string];
 
-/** Escapes that are nested more deeply are not decoded. */
+/** The maximum number of nested escape sequences that are decoded. */
 const MAX_DECODINGS = 3;
 
-/** Parses a table in which each name is followed by its character. */
+/** Parses a space-separated table in which each name is followed by its character. */
 function tableOf(entries: string): ReadonlyMap<string, string> {
   return new Map(entries.split(" ").map((entry) => [entry.slice(0, -1), entry.slice(-1)]));
 }
@@ -208,7 +208,7 @@ const ACCENTS = tableOf(
   "uml\u0308 acute\u0301 grave\u0300 circ\u0302 tilde\u0303 ring\u030a cedil\u0327 caron\u030c",
 );
 
-/** The patterns for the first byte of a UTF-8 sequence of two, three and four bytes, and for its continuation bytes. */
+/** The patterns for the bytes of a UTF-8 sequence: the first of two, three or four bytes, and a continuation byte. */
 const HEX = ["[cd][\\da-f]", "e[\\da-f]", "f[0-7]", "[89ab][\\da-f]"] as const;
 const OCTAL = ["3[0-3][0-7]", "3[45][0-7]", "36[0-7]", "2[0-7][0-7]"] as const;
 
@@ -232,7 +232,7 @@ const ESCAPES: readonly Escape[] = [
   [/~[01]/g, ([pointer]) => (pointer === "~0" ? "~" : "/")], // in a JSON pointer
 ];
 
-/** Returns the text itself, and the results of decoding one or several kinds of escapes in any order. */
+/** Returns the text itself, and the results of decoding its escape sequences in any order. */
 function decodings(text: string): Decoding[] {
   const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
   let latest = [...all.values()];
@@ -251,7 +251,7 @@ function decodings(text: string): Decoding[] {
   return [...all.values()];
 }
 
-/** The span of an escape in the escaped text, and the span of its meaning in the decoded text. */
+/** The span of an escape sequence in the escaped text, and the span of the result in the decoded text. */
 interface Replacement {
   readonly start: number;
   readonly end: number;

@@ -1,14 +1,14 @@
-/** A source of time that tests can control. All times are in milliseconds. */
+/** A source of time that tests can replace. All times are in milliseconds. */
 export interface Clock {
-  /** Returns the time of a monotonic clock. Only differences are meaningful. */
+  /** Returns the time of a monotonic clock, whose start is arbitrary. */
   now(): number;
-  /** Waits. Rejects with `signal.reason` as soon as the signal is aborted. */
+  /** Resolves after the given time. Rejects with `signal.reason` if the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `ring` once after the given time, to limit other work. Returns a function that cancels the call. */
+  /** Calls `ring` once after the given time. Returns a function that cancels the call. */
   alarm(ms: number, ring: () => void): () => void;
 }
 
-/** Node's timers use 31 bits. A longer timeout would fire immediately. */
+/** The maximum delay of a Node.js timer. A timer with a longer delay would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -33,9 +33,9 @@ function startAlarm(ms: number, ring: () => void): () => void {
 }
 
 export interface Deadline {
-  /** The time of the deadline, in milliseconds on the clock that created it. */
+  /** The time of the deadline on the clock, in milliseconds. */
   readonly at: number;
-  /** The complete time limit in milliseconds, for messages. */
+  /** The total time limit in milliseconds, for messages. */
   readonly ms: number;
 }
 
@@ -44,20 +44,20 @@ export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
 
-/** Returns the milliseconds until the deadline, or 0 after it. */
+/** Returns the milliseconds until the deadline, or 0 if the deadline has passed. */
 export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** A signal that is aborted after a time limit or by the caller, whichever comes first. */
+/** A signal that is aborted by a time limit or by the caller, whichever comes first. */
 export interface Limit {
-  /** The signal. Its reason is the caller's reason, or a `TimeoutError`. */
+  /** The signal, whose reason is the caller's reason or a `TimeoutError`. */
   readonly signal: AbortSignal;
-  /** Stops the timer and detaches the caller's signal. Call it when the work has ended. */
+  /** Stops the timer and detaches the caller's signal. Must be called when the work has ended. */
   release(): void;
 }
 
-/** Starts a time limit in milliseconds. `outer` is the caller's signal. */
+/** Creates a signal that is aborted after a time limit in milliseconds, or when the caller's signal `outer` is aborted. */
 export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   const controller = new AbortController();
   const follow = () => controller.abort(outer?.reason);
@@ -76,7 +76,7 @@ export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
 }
 
 /**
- * Returns the result of the work. Rejects with the signal's reason if the signal is aborted first. The work itself may ignore the signal.
+ * Returns the result of a promise, or rejects with the signal's reason if the signal is aborted first. The promise may ignore the signal.
  */
 export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -87,17 +87,17 @@ export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Creates the reason of a {@link Limit} whose time has passed. */
+/** Creates the abort reason for a time limit that has passed. */
 export function timeoutError(): DOMException {
   return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Reports whether a reason comes from {@link timeoutError}. */
+/** Reports whether an abort reason comes from {@link timeoutError}. */
 export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }
 
-/** Formats a duration for messages: `300 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Formats a duration for messages, such as `300 ms`, `12 s`, `3 min 20 s` or `2 h 5 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1_000);

@@ -34,27 +34,27 @@ export interface WaitProgress {
   readonly elapsedMs: number;
   /** The estimated remaining time in milliseconds. Undefined if the reported progress allows no estimate. */
   readonly remainingMs?: number | undefined;
-  /** The pause before the next attempt, if the last poll failed and will be retried. */
+  /** The pause before the next attempt, if the last poll failed. */
   readonly pause?: Pause | undefined;
 }
 
 export interface WaitOptions {
-  /** Reads the operation. {@link waitForOperation} describes how errors are handled. */
+  /** Fetches the current state of the operation. */
   poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
   deadline: Deadline;
   clock: Clock;
   signal?: AbortSignal | undefined;
-  /** Returns random numbers from 0 to 1 for jitter. @default Math.random */
+  /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
   /** Called before each pause. Exceptions are ignored. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
-/** The last poll starts this long before the deadline, in milliseconds, to detect operations that end just in time. */
+/** The last poll starts this many milliseconds before the deadline, to detect operations that end just in time. */
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** The error codes of polls that are retried until the deadline. */
+/** The error codes after which polls are retried until the deadline. */
 const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
   "unreachable",
@@ -63,8 +63,8 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The error codes that are retried a limited number of times. Typical causes are a proxy's error page, a truncated reply, and a 404 right
- * after the creation.
+ * The maximum number of retries for error codes with typical causes such as a proxy's error page, a truncated reply, or a 404 right after
+ * the creation.
  */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
@@ -128,7 +128,7 @@ export async function waitForSuccess(first: Operation, options: WaitOptions): Pr
   throw operationFailed(operation);
 }
 
-/** Creates the error for a failed operation, with its problem and, if known, the id of the object that it left behind. */
+/** Creates the error for a failed operation, with its problem and, if known, the id of the object that remains. */
 export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
@@ -195,7 +195,7 @@ function reportProgress(
     const { elapsedMs } = soFar;
     onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
   } catch {
-    // A failing listener must not end the wait.
+    // An exception of the listener must not end the wait.
   }
 }
 
@@ -204,18 +204,18 @@ export interface Operation {
   readonly id: string;
   /** The URL to poll. */
   readonly url: string;
-  /** The status as the service returned it. */
+  /** The status that the service returned. */
   readonly status: string;
-  /** The progress from 0 to 1. Undefined if the service doesn't report it. */
+  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
   readonly progress?: number | undefined;
-  /** The link to the result as received, which may be absolute or relative. */
+  /** The URL of the result, which may be absolute or relative. */
   readonly resultUrl?: string | undefined;
   readonly error?: Problem | undefined;
-  /** The start time in milliseconds since 1970, UTC. */
+  /** The start time in milliseconds since 1970 (UTC). */
   readonly startedAt?: number | undefined;
-  /** The end time in milliseconds since 1970, UTC. */
+  /** The end time in milliseconds since 1970 (UTC). */
   readonly finishedAt?: number | undefined;
-  /** The id of the object that the operation creates or changes, if the reply includes it. */
+  /** The id of the object that the operation creates or changes, if known. */
   readonly resource?: string | undefined;
   /** The minimum wait before the next poll, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -225,27 +225,24 @@ const SUCCESS = "done";
 const FAILED = new Set(["failed", "error", "cancelled", "canceled", "aborted"]);
 const UNFINISHED = new Set(["pending", "running"]);
 
-/** Reports whether the status is `done` and there is no error. Any other final status is a failure, even if its name suggests success. */
+/** Reports whether the operation has the status `done` and no error. Any other final status is a failure. */
 export function isSuccess(operation: Operation): boolean {
   return operation.error === undefined && statusOf(operation) === SUCCESS;
 }
 
-/** Reports whether the operation ended without success. */
+/** Reports whether the operation has ended without success. */
 export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }
 
-/**
- * Reports whether the operation has ended. It has ended if it is `done`, if it has a failure status or an error, or if it has `finished_at`
- * and an unknown status.
- */
+/** Reports whether the operation has ended: with `done`, a failure status, an error, or an unknown status together with `finished_at`. */
 export function isTerminal(operation: Operation): boolean {
   const status = statusOf(operation);
   if (operation.error !== undefined || status === SUCCESS || FAILED.has(status)) return true;
   return !UNFINISHED.has(status) && operation.finishedAt !== undefined;
 }
 
-/** Returns the part of an operation that errors include. */
+/** Returns the properties of an operation that errors contain. */
 export function summarizeOperation({ id, status, progress }: Operation): OperationSummary {
   return { id, status, progress };
 }

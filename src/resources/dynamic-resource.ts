@@ -6,18 +6,17 @@ import { hiddenInputs, isManaged } from "./hidden-inputs";
 import { currentRun, type Given, lastTransformation } from "./sdk";
 import { confirmOnceSaved, recordRegistration, watchForUnfinished } from "./unfinished-creations";
 
-/** The declaration of a resource class. */
 export interface DynamicResource {
-  /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
+  /** The name of the export of `pulumi-cloudinfra/provider` that implements the resource. */
   readonly provider: "project" | "instance";
   readonly type: string;
-  /** Names of all outputs. The SDK resolves only the outputs that the constructor passes to it. */
+  /** The names of all outputs. The SDK resolves only the outputs that the constructor passes to the SDK. */
   readonly outputs: readonly string[];
-  /** Names of the outputs that are always secret. */
+  /** The names of the outputs that are always secret. */
   readonly secretOutputs: readonly string[];
 }
 
-/** Reports whether an object is a resource of a type. In policies, Pulumi calls this with an object that only has the type. */
+/** Reports whether an object is a resource of a type. For policies, Pulumi passes an object that contains only the type. */
 export function isOfType(object: unknown, type: string): boolean {
   return (
     typeof object === "object" && object !== null && "__pulumiType" in object && object.__pulumiType === type
@@ -25,8 +24,8 @@ export function isOfType(object: unknown, type: string): boolean {
 }
 
 /**
- * Prepares the construction of a resource. Transformations may change arguments and options, so the outputs and the hidden inputs are added
- * after all transformations.
+ * Prepares the construction of a resource. Transformations may change arguments and options, so outputs and hidden inputs are added after
+ * all transformations.
  *
  * @throws Error if the program's folder doesn't resolve this package
  */
@@ -46,17 +45,17 @@ export function beginConstruction(
     return completed(resource, name, { props, opts });
   };
   return {
-    /** The options for the SDK's constructor, with which it calls this package after all transformations. */
+    /** The options for the SDK's constructor. They include a transformation that runs after all other transformations. */
     options: {
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
-    /** Must be called after an error of the SDK's constructor. Returns it with the stack trace of the program's own call. */
+    /** Returns the error of the SDK's constructor with the stack trace of the program's own call. */
     failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
       traces?.failed(error, type) ?? error,
     /**
-     * Must be called after the SDK's constructor. Records the resource once the engine has registered it, and removes its journal entry once
-     * the engine has saved it.
+     * Must be called after the SDK's constructor. Records the resource after its registration, and removes its journal entry after the
+     * engine has saved the resource.
      */
     succeeded(constructed: pulumi.CustomResource): void {
       traces?.end();
@@ -74,7 +73,7 @@ export function beginConstruction(
 
 /** Returns the properties and options with which the SDK registers the resource. */
 function completed(resource: DynamicResource, name: string, { props, ...given }: Given): Given {
-  // With `*`, the engine would also keep the hidden inputs of an earlier run, such as a former URN.
+  // With `*`, the engine would also keep outdated hidden inputs, such as a former URN.
   const ignoreChanges = given.opts.ignoreChanges?.flatMap((path) =>
     path === "*" || path === "[*]" ? resource.outputs : path,
   );
@@ -98,10 +97,9 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
 }
 
 /**
- * Checks that the provider process can load this package, which it resolves from the program's folder until the last `destroy`. The
- * process's own error wouldn't say what to do.
+ * Checks that the provider process can load this package from the program's folder. The error of that process wouldn't contain a solution.
  *
- * @throws Error that says what to add, if the program's folder doesn't resolve `pulumi-cloudinfra`
+ * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
  */
 function requireProviderFromProgram(resourceName: string): void {
   try {
@@ -116,7 +114,7 @@ function requireProviderFromProgram(resourceName: string): void {
   }
 }
 
-/** Warns once in each run of a program if a token or a client secret is in plaintext in the stack's settings file. */
+/** Warns once per program run if a token or a client secret is stored in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
   if (run.hasWarnedOfToken) return;
@@ -132,26 +130,26 @@ export function warnOfTokenInClear(): void {
   }
 }
 
-/** Reports whether a setting is encrypted. Assumes that it is if the SDK doesn't provide this. */
+/** Reports whether a setting is encrypted. Returns `true` if the SDK doesn't provide this information. */
 function isEncrypted(key: string): boolean {
   const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
 }
 
 /**
- * Makes stack traces empty until `end`. To report promises that never resolve, the SDK captures four stack traces for each property of a
- * resource, which is most of the run time of a program with many resources. The SDK has a separate limit for a resource's position.
+ * Disables stack traces until `end` is called, because they take most of the run time of a program with many resources. The SDK captures
+ * four stack traces for each property, to report promises that never resolve.
  *
  * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
  */
 export function shortTraces(isLookedUp: boolean) {
   const before = Error.stackTraceLimit;
-  // An assignment would throw if the program has frozen the intrinsics.
+  // An assignment would throw an error if the program has frozen the built-in objects.
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {
     end,
-    /** Ends, and sets the error's stack trace to that of the constructor's caller. */
+    /** Enables stack traces again, and sets the error's stack trace to that of the constructor's caller. */
     failed: (error: unknown, resource: new (...args: never[]) => unknown): unknown => {
       end();
       if (error instanceof Error) Error.captureStackTrace(error, resource);

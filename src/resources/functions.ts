@@ -6,27 +6,27 @@ import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider, requireKnownNames } from "./provider";
 import { currentRun, type DependsOn, environmentOfRun, resolved, whenCreated } from "./sdk";
 
-/** Filters of {@link getInstances}. An instance must match all of them. */
+/** Filters of {@link getInstances}. An instance must match all filters. */
 export interface GetInstancesArgs {
   /** Id of the project. @default all projects that the token can access */
   project?: string | undefined;
   /** Status, for example `"running"`. @default any */
   status?: InstanceStatus | undefined;
-  /** Labels, with their values, that an instance must have. @default any */
+  /** Labels that an instance must have, with their values. @default any */
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Filters of {@link getInstancesOutput}, which can be outputs. An instance must match all of them. */
+/** Filters of {@link getInstancesOutput}, which can be outputs. An instance must match all filters. */
 export interface GetInstancesOutputArgs {
   /** Id of the project, such as `project.id`. @default all projects that the token can access */
   project?: pulumi.Input<string | undefined>;
   /** Status, for example `"running"`. @default any */
   status?: pulumi.Input<InstanceStatus | undefined>;
-  /** Labels, with their values, that an instance must have. @default any */
+  /** Labels that an instance must have, with their values. @default any */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
-/** An instance that {@link getInstances} found. Fields that the service doesn't return are omitted. */
+/** An instance that {@link getInstances} returns. Fields that the service doesn't return are omitted. */
 export interface GetInstancesInstance {
   /** Id of the instance. You can pass it to `Instance.get` or the `import` option. */
   readonly id: string;
@@ -40,7 +40,7 @@ export interface GetInstancesInstance {
   readonly flavor?: string | undefined;
   /** Network, as normalized by the service. */
   readonly network?: string | undefined;
-  /** Mode of the public address, for example `"auto"`, or the address if the service returns that instead. */
+  /** Mode of the public address, for example `"auto"`. Some services return the address instead. */
   readonly publicIp?: PublicIp | undefined;
   /** SSH public keys, one line each. */
   readonly sshKeys?: readonly string[] | undefined;
@@ -61,7 +61,7 @@ export interface GetInstancesInstance {
 /** The instances that match all filters. */
 export type GetInstancesResult = GetInstancesInstance[];
 
-/** A project that {@link getProjects} found. Fields that the service doesn't return are omitted. */
+/** A project that {@link getProjects} returns. Fields that the service doesn't return are omitted. */
 export interface GetProjectsProject {
   /** Id of the project. You can pass it to `Project.get` or the `import` option. */
   readonly id: string;
@@ -89,15 +89,15 @@ export interface FunctionOptions {
 /** Options of {@link getInstancesOutput} and {@link getProjectsOutput}. */
 export interface FunctionOutputOptions extends FunctionOptions {
   /**
-   * Resources that must be up to date before the request is sent. For a component, these are all its children. In a preview that creates or
-   * updates one of them, the result is unknown.
+   * Resources that must be up to date before the request is sent. A component includes all its children. If a preview creates or updates
+   * one of these resources, the result is unknown.
    * @default none
    */
   dependsOn?: DependsOn | undefined;
 }
 
 /**
- * Lists all instances that match the filters. Sends the request immediately, in previews too, so the endpoint and a token must be set.
+ * Lists all instances that match the filters. The request is sent immediately, even in a preview, so the endpoint and a token must be set.
  *
  * @param args filters. @default all instances that the token can access
  * @param options the provider to use
@@ -129,8 +129,8 @@ async function instances(
 }
 
 /**
- * Lists all instances that match the filters, like {@link getInstances}, but accepts outputs and returns one. Sends the request once all
- * arguments are known. If a preview doesn't know an argument, the result is unknown. An error ends the program.
+ * Lists all instances that match the filters. Unlike {@link getInstances}, this function accepts outputs and returns an output. The request
+ * is sent when all arguments are known. If an argument is unknown in a preview, the result is also unknown. An error ends the program.
  *
  * @param args filters. @default all instances that the token can access
  * @param options the provider to use, and the resources to wait for
@@ -155,7 +155,8 @@ export function getInstancesOutput(
 }
 
 /**
- * Lists all projects that the token can access. Sends the request immediately, in previews too, so the endpoint and a token must be set.
+ * Lists all projects that the token can access. The request is sent immediately, even in a preview, so the endpoint and a token must be
+ * set.
  *
  * @param options the provider to use
  * @throws CloudInfraError with a `code`. For example, `config_missing` means that a setting is missing or is not known yet in a preview
@@ -177,8 +178,8 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsRe
 }
 
 /**
- * Lists all projects that the token can access, like {@link getProjects}, but returns an output. Sends the request once the resources in
- * `dependsOn` exist. An error ends the program.
+ * Lists all projects that the token can access. Unlike {@link getProjects}, this function returns an output. The request is sent when the
+ * resources in `dependsOn` exist. An error ends the program.
  *
  * @param options the provider to use, and the resources to wait for
  *
@@ -192,24 +193,24 @@ export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.O
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
 
-/** Settings, and the run or provider whose functions share one client. The owner is behind a function because an output would copy it. */
+/** Settings, and the object whose functions share one client. `ownerOf` is a function because an output would copy the object. */
 interface SettingsOf {
   readonly setting: Configuration;
   readonly ownerOf: () => object;
 }
 
-/** Options that Pulumi's functions accept, and that have no effect here. */
+/** The options of Pulumi's own functions that are accepted but have no effect. */
 const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
 const OPTIONS = ["provider", "parent", "dependsOn"];
 
-/** Returns the settings of the explicit provider or of the stack. They are unknown while an argument of the provider is unknown. */
+/** Returns the settings of the explicit provider or of the stack. The output is unknown while an argument of the provider is unknown. */
 function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
   requireKnownNames(options, OPTIONS, ["option", ""], FURTHER_OPTIONS);
   const explicit = options.provider ?? options.parent?.getProvider("pulumi-nodejs:index:Provider");
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: stackSetting, ownerOf: currentRun });
-  // A secret token doesn't make the result secret.
+  // The result isn't secret, even if the token is secret.
   const texts: pulumi.Output<Readonly<Record<string, string | undefined>>> = pulumi.unsecret(
     pulumi.output(inputs),
   );
@@ -227,7 +228,7 @@ async function knownSettings(name: string, options: FunctionOptions): Promise<Se
 
 const stackSetting = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
-/** Runs a search. Marks its error as a `RunError`, which Pulumi prints without a stack trace. */
+/** Runs a search. A `CloudInfraError` is marked as a `RunError`, because Pulumi prints such errors without a stack trace. */
 async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
   const end = keepProgramRunning();
   try {
@@ -247,10 +248,10 @@ function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
 }
 
 /**
- * Keeps an inline program of the Automation API running. Otherwise, the program ends after all current registrations, and the engine
- * deletes the resources that it would have declared later.
+ * Keeps an inline program of the Automation API running. Otherwise, the program might end before the result arrives, and the engine would
+ * delete resources that the program declares later.
  *
- * @returns a function to call with the result. The program may end once the code that awaits the result has continued
+ * @returns a function to call with the result; the program may end once the code that awaits the result has continued
  */
 function keepProgramRunning(): () => void {
   const done = pulumi.runtime.rpcKeepAlive();

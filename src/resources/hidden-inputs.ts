@@ -13,16 +13,16 @@ import {
   resolved,
 } from "./sdk";
 
-/** A resource after all transformations. */
+/** A resource declaration after all transformations. */
 export interface Declared extends Given {
-  /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
+  /** The name of the export of `pulumi-cloudinfra/provider` that implements the resource. */
   readonly provider: "project" | "instance";
   readonly type: string;
   readonly name: string;
 }
 
 /**
- * Returns the inputs that the provider needs but Pulumi's host doesn't pass, such as the URN and the timeouts.
+ * Returns the inputs that the provider requires but Pulumi's host doesn't pass, such as the URN and the timeouts.
  *
  * @throws Error if the option `import` is not an id
  */
@@ -30,7 +30,7 @@ export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
     __provider: providerText(provider),
-    // As an output, the URN would make the resource wait for its parent, and therefore for its siblings.
+    // The URN is passed as a promise, because an output would make the resource wait for its parent and its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),
   };
@@ -41,8 +41,7 @@ export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-// Properties without a value are omitted, because the SDK captures four stack traces for each property, which is most of a program's run
-// time.
+// Properties without a value are omitted, because the SDK captures four stack traces for each property.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const { create, update, delete: remove } = opts.customTimeouts ?? {};
   const timeouts = {
@@ -56,7 +55,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const organization = organizationOfStack();
   const folder = projectFolder();
   const naming = autonaming(type);
-  // Unknown in previews, so that no preview or saved plan contains a name or key that `up` doesn't use.
+  // The key is unknown in a preview. Otherwise, a preview or a saved plan could contain a name or key that `up` doesn't use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
     __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
@@ -83,7 +82,7 @@ function idToImport(name: string, id: unknown): string | undefined {
   );
 }
 
-/** Reports whether any part of a value is an output or a promise. A plain value can't be marked as a secret. */
+/** Reports whether a value contains an output or a promise. A plain value can't be marked as a secret. */
 function mayHoldSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return (
@@ -91,7 +90,7 @@ function mayHoldSecret(value: unknown): boolean {
   );
 }
 
-/** Returns the names of the arguments that are secret, or `undefined` if none is. */
+/** Resolves to the names of the secret arguments, or to `undefined` if no argument is secret. */
 export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | undefined> {
   const secret = await Promise.all(
     Object.entries(props).map(async ([key, value]) =>
@@ -102,7 +101,7 @@ export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | u
   return names.length > 0 ? names : undefined;
 }
 
-/** The parts of a resource's URN, and its aliases, which contain parts of former URNs. */
+/** The parts of a resource's URN, and the resource's aliases. */
 interface Identity {
   readonly name: string;
   readonly type: string;
@@ -116,15 +115,13 @@ async function otherUrns(identity: Identity): Promise<string[] | undefined> {
   return others.length > 0 ? others : undefined;
 }
 
-/** Reports whether a resource may have had another URN. */
+/** Reports whether a resource may have had a different URN. */
 function hasFormerUrns({ aliases = [], parent }: Pick<Identity, "aliases" | "parent">): boolean {
   if (aliases.length > 0) return true;
   return parent !== undefined && hasFormerUrns({ aliases: aliasesOf(parent), parent: parentOf(parent) });
 }
 
-/**
- * Resolves to the URNs that a resource may have had according to its aliases and to those of its parents. They may include its current URN.
- */
+/** Resolves to all URNs that the aliases of a resource and of its parents describe. The result may include the current URN. */
 async function formerUrns(identity: Identity): Promise<string[]> {
   const { name, type, parent, aliases = [] } = identity;
   const own = (await Promise.all(aliases.map((alias) => urnsOf(alias, identity)))).flat();
@@ -141,7 +138,7 @@ async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
   return formerUrns({ name: pulumi.resourceName(resource), type: pulumi.resourceType(resource), ...above });
 }
 
-/** Resolves to the URNs of an alias. There are several if the alias names a parent that has aliases itself. */
+/** Resolves to the URNs of an alias. An alias has several URNs if its parent also has aliases. */
 async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Identity): Promise<string[]> {
   const alias = await resolved(given);
   if (alias === undefined || typeof alias === "string") return alias === undefined ? [] : [alias];
@@ -155,13 +152,13 @@ async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Ident
   return [await resolved(parent.urn), ...(isInherited ? [] : await formerUrnsOf(parent))].map(urnIn);
 }
 
-/** Returns the types with which a child's URN begins: those of its parent, without the stack's own type. */
+/** Returns the types with which the URN of a child begins: the parent's types, without the type of the stack. */
 function typesAbove(parentUrn: string | undefined): string {
   const types = parentUrn?.split("::")[2];
   return types === undefined || types === "pulumi:pulumi:Stack" ? "" : `${types}$`;
 }
 
-/** Returns the URN that a child had when its parent had another URN. A child that is named after its parent was renamed with it. */
+/** Returns a child's URN under a former URN of its parent. A child's name that begins with the parent's name changes too. */
 function inheritedUrn(
   child: Pick<Identity, "name" | "type">,
   parent: pulumi.Resource,
@@ -182,11 +179,11 @@ function nameAndType(urn: string): { name: string; type: string } {
 }
 
 /**
- * Reads the setting `pulumi:autonaming` for a resource type, because Pulumi's host doesn't pass it to providers.
+ * Reads the setting `pulumi:autonaming` for a resource type, because Pulumi's host doesn't pass the setting to providers.
  *
  * @returns a pattern, in which the provider replaces `${name}` and the random parts; `false` if the program must set names; `undefined` if
- * the setting leaves names to the provider
- * @throws Error if a pattern names a configuration key that is missing
+ * the provider generates names
+ * @throws Error if a pattern contains a configuration key that is missing
  */
 function autonaming(type: string): string | false | undefined {
   const setting = new pulumi.Config("pulumi").getObject<unknown>("autonaming");
@@ -213,7 +210,7 @@ function withStackValues(pattern: string): string {
   });
 }
 
-/** Returns a value of the project's configuration. A dot in the path separates the keys of a structured value. */
+/** Returns a value of the project's configuration. Dots in the path select nested values. */
 function configValue(path: string): string | undefined {
   const config = new pulumi.Config();
   const [key = "", ...rest] = path.split(".");

@@ -77,7 +77,7 @@ export class Instance extends pulumi.CustomResource {
   declare readonly flavor: pulumi.Output<string>;
   /** Network, as written in the program. */
   declare readonly network: pulumi.Output<string>;
-  /** Mode of the public address, as written in the program: `"auto"` stays `"auto"`. */
+  /** Mode of the public address, as written in the program. The address itself is in `ipAddress`. */
   declare readonly publicIp: pulumi.Output<PublicIp | undefined>;
   /** SSH public keys, as written in the program. */
   declare readonly sshKeys: pulumi.Output<string[] | undefined>;
@@ -106,8 +106,8 @@ export class Instance extends pulumi.CustomResource {
    *
    * @param name name of the resource in the program, unique among its siblings
    * @param args arguments of the instance
-   * @param opts resource options of Pulumi. `customTimeouts` limits each wait (30 minutes by default). `import` adopts the instance with that
-   * id: differences from `args` are updated in place, or are an error if they would require a replacement
+   * @param opts resource options of Pulumi. `customTimeouts` limits each wait (30 minutes by default). `import` adopts the instance with
+   * that id: differences from `args` are updated in place, or are an error if they would require a replacement
    * @throws Error if the program's folder doesn't resolve this package, or if `import` is not an id
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -121,8 +121,8 @@ export class Instance extends pulumi.CustomResource {
   }
 
   /**
-   * Reads an instance that this program doesn't manage. Every preview and `up` reads it again, and nothing changes or deletes it. If the service
-   * doesn't return it, the command fails with `not_found`.
+   * Reads an instance that this program doesn't manage. Every preview and `up` reads the instance again, but never changes or deletes it.
+   * If the instance doesn't exist, the command fails with `not_found`.
    *
    * @param name name of the resource in the program, unique among its siblings
    * @param id id of the instance in the service

@@ -67,8 +67,8 @@ export class Project extends pulumi.CustomResource {
   }
 
   /**
-   * Reads a project that this program doesn't manage. Every preview and `up` reads it again, and nothing changes or deletes it. If the service
-   * doesn't return it, the command fails with `not_found`.
+   * Reads a project that this program doesn't manage. Every preview and `up` reads the project again, but never changes or deletes it. If
+   * the project doesn't exist, the command fails with `not_found`.
    *
    * @param name name of the resource in the program, unique among its siblings
    * @param id id of the project in the service

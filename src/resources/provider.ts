@@ -3,8 +3,8 @@ import { secretSettings, settings } from "../config/settings";
 
 /**
  * Arguments of a {@link Provider}. If you omit an argument, the provider reads its environment variable, such as
- * `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. If you pass `endpoint`, it doesn't read the variables of the token sources. The
- * stack's configuration doesn't apply, apart from `cloudinfra:journalDir`, because a stack has one journal.
+ * `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. If you pass `endpoint`, the provider ignores the environment variables of token
+ * sources. The stack's configuration sets only `cloudinfra:journalDir`, because a stack has one journal.
  */
 export interface ProviderArgs {
   /** Base URL of the service (required), with or without `/v1`. `http://` is allowed only for the local machine, or with `allowHttp`. */
@@ -59,15 +59,16 @@ export interface ProviderArgs {
 
 const INPUTS = Symbol.for("pulumi-cloudinfra.providerInputs");
 
-/** The settings of a provider as its process receives them: strings, by their key in the configuration. */
+/** The settings of a provider in the form that its process receives: strings by configuration key. */
 export type ProviderInputs = Readonly<Record<string, pulumi.Input<string | undefined>>>;
 
 /**
- * An explicit provider: settings for some of the resources of a program, such as those in another account or region. Pass it to resources
- * with the `provider` option, or to a component with `providers`, whose children inherit it. Resources without an explicit provider use the
+ * An explicit provider, with its own settings for some resources of a program, for example in another account or region. Pass the provider
+ * to a resource with the `provider` option, or to a component with the `providers` option. Resources without an explicit provider use the
  * stack's configuration.
  *
- * Arguments can be outputs, for example a token that another resource creates. A changed argument updates the provider and replaces nothing.
+ * Arguments can be outputs, for example a token that another resource creates. If an argument changes, Pulumi updates the provider and
+ * replaces no resources.
  *
  * @example
  * ```ts
@@ -79,8 +80,8 @@ export type ProviderInputs = Readonly<Record<string, pulumi.Input<string | undef
  */
 export class Provider extends pulumi.ProviderResource {
   /**
-   * Declares a provider. The first request that uses it fails if a required argument is missing (`config_missing`) or invalid
-   * (`config_invalid`).
+   * Declares a provider. If a required argument is missing or invalid, the first request of the provider fails with `config_missing` or
+   * `config_invalid`.
    *
    * @param name name of the provider in the program, which errors contain
    * @param args settings of the provider. @default environment variables
@@ -95,7 +96,7 @@ export class Provider extends pulumi.ProviderResource {
 }
 
 function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
-  // The environment would decide in place of a misspelled argument, and the token would go to another service.
+  // If a misspelled argument were ignored, an environment variable could take its place and send the token to another service.
   const known = Object.keys(settings).filter((setting) => setting !== "journalDir");
   requireKnownNames(args, known, ["argument", ` of provider "${name}"`]);
   // The program and all provider processes of a stack share one journal.
@@ -109,7 +110,7 @@ function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
   return { ...Object.fromEntries(inputs), "cloudinfra:providerName": name };
 }
 
-/** Rejects misspelled and misplaced names, which would have no effect. Messages don't mention the `ignored` names. */
+/** Rejects misspelled and misplaced names, which would otherwise have no effect. Error messages don't list the `ignored` names. */
 export function requireKnownNames(
   given: object,
   known: readonly string[],
@@ -127,7 +128,7 @@ function asText(value: unknown): string | undefined {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Returns the settings of the explicit provider that serves a resource, or `undefined` if the stack's configuration applies. */
+/** Returns the settings of an explicit provider, or `undefined` if the stack's configuration applies. */
 export function inputsOf(provider: pulumi.ProviderResource | undefined): ProviderInputs | undefined {
   return provider && Reflect.get(provider, INPUTS);
 }

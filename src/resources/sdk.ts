@@ -6,16 +6,16 @@ import { typeTokens } from "../package";
 import { limitOf, systemClock, within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
-// Only this file uses parts of the SDK that are missing from its types. They are the same in all supported versions.
+// This file contains all uses of SDK members that are missing from the SDK's types. These members are the same in all supported versions.
 
-/** The `dependsOn` option of a function, which takes the same values as that of a resource. */
+/** The `dependsOn` option of a function, which accepts the same values as the `dependsOn` option of a resource. */
 export type DependsOn =
   | pulumi.Input<pulumi.Resource>
   | pulumi.Input<readonly pulumi.Input<pulumi.Resource>[]>;
 
 /**
- * Resolves once the engine has created or updated these resources. A component stands for all its children, as in the `dependsOn` option of
- * resources. In a preview that creates or updates one of them, the output is unknown.
+ * Returns an output that resolves after the engine has created or updated the resources, including all children of components. In a preview
+ * that creates or updates one of the resources, the output is unknown.
  */
 export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unknown> {
   const given: pulumi.Output<unknown> = pulumi.output(dependsOn);
@@ -25,7 +25,7 @@ export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unk
 function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Output<unknown> {
   return pulumi.output(withChildren(resources)).apply((all) => {
     const ends = pulumi.all(all.map(endOf));
-    // A component may declare a child only after the id of another one has resolved.
+    // A component may declare a child only after the id of another child has resolved.
     return all.length === before ? ends : ends.apply(() => created(resources, all.length));
   });
 }
@@ -34,7 +34,7 @@ function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Outp
 function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
   if (!pulumi.CustomResource.isInstance(resource)) return resource.urn;
   if (pulumi.resourceType(resource) !== typeTokens.instance) return resource.id;
-  // Such a preview knows the id of an updated instance. Every instance has a URL, which is secret if the name is.
+  // A preview that updates an instance knows the id of the instance, but not its URL. The URL is secret if the name is secret.
   return pulumi.unsecret(pulumi.output<unknown>(Reflect.get(resource, "url")));
 }
 
@@ -48,7 +48,7 @@ function resourcesIn(value: unknown): pulumi.Resource[] {
     });
 }
 
-/** Returns the resources and, recursively, the children of components that this program runs. A remote component is one resource. */
+/** Returns the given resources and all descendants of local components. The children of remote components are not included. */
 async function withChildren(
   resources: Iterable<pulumi.Resource>,
   found = new Set<pulumi.Resource>(),
@@ -64,20 +64,20 @@ async function withChildren(
   return [...found];
 }
 
-/** Returns a resource's parent; `undefined` for the stack. */
+/** Returns the parent of a resource, or `undefined` for the stack. */
 export function parentOf(resource: pulumi.Resource): pulumi.Resource | undefined {
   const parent: unknown = Reflect.get(resource, "__parentResource");
   return pulumi.Resource.isInstance(parent) ? parent : undefined;
 }
 
-/** Returns a resource's own aliases, as URNs. */
+/** Returns the URNs of a resource's own aliases. */
 export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[] {
   const aliases: unknown = Reflect.get(resource, "__aliases");
   return Array.isArray(aliases) ? aliases : [];
 }
 
 /**
- * Resolves to an input's value without its dependencies, or to `undefined` while the value is unknown.
+ * Resolves to the value of an input without its dependencies, or to `undefined` if the value is unknown.
  *
  * @throws Error if the input fails
  */
@@ -86,7 +86,7 @@ export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap
   return Reflect.apply(Reflect.get(output, "promise"), output, []);
 }
 
-/** The organization of all stacks in backends without organizations, such as a folder. */
+/** The organization name that Pulumi uses in backends without organizations, such as a folder. */
 export const NO_ORGANIZATION = "organization";
 
 /** Returns the organization of the stack, or `undefined` if it has none. */
@@ -99,7 +99,7 @@ export function organizationOfStack(): string | undefined {
   }
 }
 
-/** Returns the folder of Pulumi's project file, relative to the program's folder, if that is outside of it (`main: ../…`). */
+/** Returns the relative path of the project file's folder, if the program's folder is outside of that folder (`main: ../…`). */
 export function projectFolder(): string | undefined {
   const root = pulumi.getRootDirectory();
   if (!path.isAbsolute(root) || !isOutside(root) || !existsSync(root)) return undefined; // an inline program has none
@@ -107,22 +107,21 @@ export function projectFolder(): string | undefined {
   return isOutside(real) ? path.relative(process.cwd(), real) : undefined;
 }
 
-/** Reports whether the program's folder is outside of a folder. */
+/** Reports whether the program's folder is outside of another folder. */
 function isOutside(folder: string): boolean {
   return path.relative(folder, process.cwd()).split(path.sep)[0] === "..";
 }
 
-/** A resource's arguments and options. */
 export interface Given {
   readonly props: pulumi.Inputs;
   readonly opts: pulumi.CustomResourceOptions;
 }
 
 /**
- * Returns a transformation that calls `finish` after all other transformations: those of the resource, of its parents and of the stack. Put
- * it first in the option `transformations`.
+ * Returns a transformation that calls `finish` after all other transformations of the resource, its parents and the stack. This
+ * transformation must be the first in the option `transformations`.
  *
- * The SDK loops over a list that it has stored in the resource, so a transformation can append another one during the loop.
+ * The SDK runs the transformations in a list of the resource, so a transformation can append another transformation.
  */
 export function lastTransformation(finish: (given: Given) => Given): pulumi.ResourceTransformation {
   let owner: pulumi.Resource | undefined;
@@ -141,19 +140,19 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
 }
 
 /**
- * The state of this package during one run of one program. With the Automation API, a process may run several programs, even concurrently.
- * If a library contains another copy of this package, both copies share the state.
+ * The state of this package during one run of a program. With the Automation API, a process may run several programs concurrently. All
+ * copies of this package in a program share the state.
  */
 export interface Run {
   hasWarnedOfToken: boolean;
-  /** The URNs of the resources that the engine has registered, and their objects. */
+  /** The URNs and objects of the resources that the engine has registered. */
   readonly registered: Set<string>;
-  /** In unit tests, the objects that functions find instead of sending requests. */
+  /** In unit tests, the objects that functions return instead of sending requests. */
   found?: {
     readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
     readonly projects: readonly FoundProject[];
   };
-  /** The environment to read settings from. The testing kit sets it for inline programs. @default that of this process */
+  /** The environment from which settings are read. The testing kit sets it for inline programs. @default that of this process */
   environment?: NodeJS.ProcessEnv;
 }
 
@@ -161,10 +160,10 @@ const RUN = Symbol.for("pulumi-cloudinfra.run");
 
 const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
 
-/** The run of a program without an engine. */
+/** The state of programs that run without an engine. */
 const alone = newRun();
 
-/** Returns the run that the caller belongs to. */
+/** Returns the run of the calling program. */
 export function currentRun(): Run {
   const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
   if (owner === undefined) return alone;
@@ -181,7 +180,7 @@ function isRun(value: unknown): value is Run {
   );
 }
 
-/** Returns the environment that the settings of the current run come from. */
+/** Returns the environment from which the current run reads its settings. */
 export function environmentOfRun(): NodeJS.ProcessEnv {
   return currentRun().environment ?? process.env;
 }
@@ -190,10 +189,10 @@ const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
 const MAX_WORK_MS = 10_000;
 
 /**
- * Runs a function after the engine has finished all its work, including deletions, and before the program ends. Skips the function if the
- * program or the engine fails. Only the first call in a run counts, even if there are several copies of this package.
+ * Runs a function after the engine has finished all its work, including deletions, and before the program ends. If the program or the
+ * engine fails, the function is skipped. Only the first call in a run has an effect.
  *
- * It wraps the last request of the SDK, which programs of the CLI and inline programs both send at that point.
+ * This wraps the SDK's last request, which both CLI programs and inline programs send.
  */
 export function afterRun(work: () => Promise<void>): void {
   const monitor: object | undefined = pulumi.runtime.getMonitor();

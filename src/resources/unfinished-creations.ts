@@ -3,11 +3,9 @@ import { applicableSettings } from "../config/settings";
 import type { UnfinishedEntry } from "../journal/entry";
 import { afterRun, currentRun, environmentOfRun, organizationOfStack, projectFolder, resolved } from "./sdk";
 
-// Dynamic imports keep the start of a program short.
-
 /**
- * When the program has ended, warns about unfinished creations, except in previews. The provider finishes those of declared resources.
- * Nothing else would find those of resources that were removed from the program.
+ * At the end of a program run, warns about unfinished creations of resources that the program no longer declares. The provider resumes the
+ * creations of declared resources. Previews don't warn.
  */
 export function watchForUnfinished(): void {
   if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnfinished(entriesOfStack));
@@ -24,7 +22,7 @@ async function entriesOfStack(): Promise<readonly UnfinishedEntry[]> {
   return (await journal.listEverywhere()).filter(({ urn }) => urn.startsWith(stack));
 }
 
-/** Returns the setting as the provider reads it. The stack takes precedence over the environment. */
+/** Returns the journal folder that the provider uses. The stack's configuration takes precedence over the environment. */
 function journalDir(): string | undefined {
   const environment = environmentOfRun();
   const configured = applicableSettings(pulumi.runtime.getConfig, environment);
@@ -34,8 +32,8 @@ function journalDir(): string | undefined {
 }
 
 /**
- * Records a resource once the engine has registered it. Records both its URN, to which the provider moves the entry of a former URN, and
- * its object, which another resource's interrupted creation may have made.
+ * Records the URN and the object of a resource after its registration, so that a journal entry with the same URN or object causes no
+ * warning.
  */
 export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
@@ -50,7 +48,7 @@ export async function recordRegistration(resource: Pick<pulumi.CustomResource, "
   }
 }
 
-/** Warns about unfinished creations of resources that the program hasn't registered in this run. */
+/** Warns about the unfinished creations of resources that the program hasn't registered in this run. */
 export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEntry[]>): Promise<void> {
   const { registered } = currentRun();
   const entries = (await read()).filter(
@@ -61,7 +59,7 @@ export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEn
   await pulumi.log.warn(unfinishedWarning(entries, WARNING));
 }
 
-/** Identifies an object by its id and its type, which is the last type in the URN. */
+/** Returns a string that identifies an object: the last type in the URN, and the object's id. */
 function objectOf(urn: string, id: string): string {
   return `${urn.split("::")[2]?.split("$").at(-1)} ${id}`;
 }
@@ -76,8 +74,8 @@ const WARNING = {
 };
 
 /**
- * Removes the journal entry of a resource's creation when its `id` resolves, because the engine has saved the resource by then. The program
- * neither waits for this nor fails because of it.
+ * Removes the journal entry of a creation when the resource's `id` resolves, because the engine has saved the resource by then. The program
+ * doesn't wait for the removal and ignores its errors.
  */
 export function confirmOnceSaved(resource: pulumi.CustomResource): void {
   const dir = journalDir();

@@ -11,11 +11,11 @@ import { currentRun } from "../resources/sdk";
 
 export { type MockedProgram, type MockedResource, type MocksOptions, mocks } from "./mocks";
 
-/** The stack and the service that {@link withEmulator} sets up. */
+/** The stack and the emulator that {@link withEmulator} provides. */
 export interface WithEmulator {
-  /** The stack of Pulumi's Automation API, on which you run `up`, `preview`, `refresh` and `destroy`. */
+  /** The stack of Pulumi's Automation API, with methods such as `up`, `preview`, `refresh` and `destroy`. */
   readonly stack: Stack;
-  /** The running service. Use it to inspect objects and requests, and to inject more faults. */
+  /** The running emulator. Use it to inspect objects and requests, and to inject more faults. */
   readonly emulator: Emulator;
   /**
    * Injects a fault, which applies to the next matching request.
@@ -29,22 +29,23 @@ export interface WithEmulator {
 /** The options of {@link withEmulator}. */
 export interface WithEmulatorOptions {
   /**
-   * The program: the folder that contains its `Pulumi.yaml`, or an inline program, which runs in this process in a project named `test`.
+   * The program: a folder that contains `Pulumi.yaml`, or an inline program. An inline program runs in this process, in a project named
+   * `test`.
    * @default the working directory
    */
   readonly program?: string | PulumiFn;
   /** The stack's configuration. A key without a namespace belongs to the program's project. @default empty */
   readonly config?: Readonly<Record<string, string>>;
-  /** The switches of the emulated service. @default operations take 100 ms, and everything else is as in {@link startEmulator} */
+  /** The behavior of the emulated service. @default operations take 100 ms, and everything else is as in {@link startEmulator} */
   readonly behaviour?: Partial<Behaviour>;
   /**
-   * Environment variables to add for Pulumi's commands. Variables for a backend, a service, a token or a journal have no effect. @default
-   * none
+   * Environment variables to add for Pulumi's commands. Variables that set a backend, a service, a token or a journal have no effect.
+   * @default none
    */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The name of a fault. `docs/testing.md` describes each. */
+/** The name of a fault, as described in `docs/testing.md`. */
 export type FaultName = "lost-reply" | "outage" | "rate-limit" | "concurrent-change" | "proxy-page";
 
 const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
@@ -65,13 +66,13 @@ const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
 };
 
 /**
- * Runs an integration test with the real Pulumi CLI. Starts the emulator, creates a stack of a program, calls `body`, and then removes
- * everything, even if `body` fails. It requires only the `pulumi` CLI on the PATH, and neither an account nor a service.
+ * Runs an integration test with the real Pulumi CLI. Starts the emulator, creates a stack, calls `body`, and removes everything afterwards,
+ * even if `body` fails. The test requires the `pulumi` CLI on the PATH, but no account and no service.
  *
- * All requests of this package go to the emulator with the emulator's token. Endpoints, tokens and journal folders have no effect, whether
- * they come from your environment, `Pulumi.yaml`, the options or the program's explicit providers.
+ * All requests of this package go to the emulator. Endpoints, tokens and journal folders have no effect, whether they come from your
+ * environment, `Pulumi.yaml`, the options or explicit providers.
  *
- * @param options the program, its configuration, and how the service behaves
+ * @param options the program, its configuration, and the behavior of the service
  * @param body runs commands on the stack and checks the objects of the service
  * @returns the result of `body`
  * @throws the error of `body`, or an error of the Automation API if it can't find `pulumi` or create the stack
@@ -112,7 +113,7 @@ export async function withEmulator<T>(
   }
 }
 
-/** Returns the folder in which the CLI keeps the configuration of the stacks of a program. */
+/** Returns the folder in which the CLI stores the configuration of a program's stacks. */
 function stackConfigFolder(program: string): string {
   const file = projectFileFor(path.resolve(program));
   if (file === undefined) return program;
@@ -122,8 +123,8 @@ function stackConfigFolder(program: string): string {
 type Environment = Record<string, string>;
 
 /**
- * Returns the environment of Pulumi's commands. The Automation API adds it to the environment of this process, so the developer's variables
- * are set to empty strings.
+ * Returns the environment for Pulumi's commands. The Automation API adds these variables to the environment of this process, so the
+ * developer's variables are set to empty strings.
  */
 function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
   const names = Object.keys(settings) as SettingName[];
@@ -159,9 +160,7 @@ async function createInlineStack(
   return LocalWorkspace.createStack(inline, { workDir, envVars: { NODE_PATH, ...envVars } });
 }
 
-/**
- * Links the packages that the provider process loads, because it may not find them from the test's folder. Returns the folder of the links.
- */
+/** Links the packages that the provider process loads, and returns the folder of the links. */
 async function linkPackages(temporary: string): Promise<string> {
   const modules = path.join(temporary, "node_modules");
   await mkdir(path.join(modules, "@pulumi"), { recursive: true });

@@ -18,9 +18,9 @@ export interface MockedResource {
   readonly type: string;
   /** The name of the resource in the program. */
   readonly name: string;
-  /** The resource's name and `-id`, or the id that was passed to `get`. Undefined in a preview that would create the resource. */
+  /** The resource's name and `-id`, or the id that was passed to `get`. Undefined if a preview would create the resource. */
   readonly id: string | undefined;
-  /** The arguments, with a generated `name` and without secret marks. Values that are unknown in a preview are left out. */
+  /** The arguments with a generated `name` and without secret marks. Values that are unknown in a preview are omitted. */
   readonly args: { readonly [name: string]: unknown };
   /** The names of the arguments that are secret, in alphabetical order. */
   readonly secretArgs: readonly string[];
@@ -34,28 +34,25 @@ export interface MocksOptions {
   readonly project?: string;
   /** The name of the stack. @default "stack" */
   readonly stack?: string;
-  /**
-   * Whether to run the program as the preview of a new stack. In such a preview, ids, generated names and other outputs of new resources
-   * are unknown. @default false
-   */
+  /** Whether to run the program as a preview of a new stack. Ids, generated names and other outputs are then unknown. @default false */
   readonly preview?: boolean;
-  /** The existing instances, which `getInstances` filters and {@link Instance.get} finds. @default none */
+  /** The existing instances, which `getInstances` and {@link Instance.get} return. @default none */
   readonly instances?: readonly GetInstancesInstance[];
-  /** The existing projects, which `getProjects` returns and {@link Project.get} finds. @default none */
+  /** The existing projects, which `getProjects` and {@link Project.get} return. @default none */
   readonly projects?: readonly GetProjectsProject[];
   /**
-   * Returns outputs that are added to those of a resource, or replace them. You can also add outputs to resources of other packages. By
-   * default, their only outputs are their arguments. In a preview, it affects only resources that are read, such as those of `get`.
+   * Returns additional outputs for a resource, which take precedence over existing outputs. Resources of other packages have only their
+   * arguments as outputs. In a preview, the additional outputs apply only to resources that are read, for example with `get`.
    * @default nothing to add
    */
   readonly outputs?: (resource: MockedResource) => MockedResource["args"];
-  /** Returns the results of functions of other packages. @default their arguments */
+  /** Returns the results of functions in other packages. @default their arguments */
   readonly call?: pulumi.runtime.Mocks["call"];
 }
 
-/** A program that {@link mocks} has run. */
+/** The result of a program that {@link mocks} has run. */
 export interface MockedProgram<Exports> {
-  /** The program's exports as plain values. A value that is unknown in a preview is undefined. */
+  /** The program's exports as plain values. Values that are unknown in a preview are `undefined`. */
   readonly exports: pulumi.Unwrap<Exports>;
   /** The names of the exports that are secret, in alphabetical order. */
   readonly secretExports: readonly string[];
@@ -70,8 +67,8 @@ export interface MockedProgram<Exports> {
 }
 
 /**
- * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. Arguments are checked as in a preview.
- * Generated names and outputs such as `ipAddress` have values like those that the provider returns, and they are the same in each run.
+ * Runs a program in this process for a unit test, without the Pulumi CLI, a service or an account. Arguments are checked as in a preview.
+ * Generated names and outputs such as `ipAddress` have realistic values that are the same in each run.
  *
  * @param program runs the program, for example by importing it. Node.js runs a module only once in each process
  * @param options the configuration and the existing objects
@@ -91,7 +88,7 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
-  /** The objects that `get` finds, which come from the options and from the program's declarations. */
+  /** The objects that `get` finds: objects in the options, and objects that the program declares. */
   const objects = new Map<string, Properties>();
   for (const one of instances) objects.set(`instance ${one.id}`, { ...one });
   for (const one of projects) objects.set(`project ${one.id}`, { ...one });
@@ -100,7 +97,8 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = KINDS.get(type);
-    // The arguments as Pulumi's host passes them to the provider. The SDK marks a whole argument as secret if any part of it is secret.
+    // Pulumi's host passes the arguments to the provider in this form. If any part of an argument is secret, the SDK marks the whole
+    // argument.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
@@ -161,12 +159,12 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   [Project.__pulumiType, projectKind],
 ]);
 
-/** An arbitrary UUID, so that the generated names are the same in all runs. */
+/** An arbitrary UUID that makes generated names the same in all runs. */
 const NAMESPACE = "b2c1e9a4-3f0e-4d55-9a39-2f3a5a0c7c11";
 
 type Properties = MockedResource["args"];
 
-/** Returns the inputs as the provider checks and completes them. */
+/** Returns the inputs as the provider validates and completes them. */
 function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: boolean) {
   const key = preview ? inputs.__key : uuidV5(`${kind.name} ${name}`, NAMESPACE);
   const news = parseDeclared({ ...inputs, __key: key });
@@ -174,7 +172,7 @@ function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: bo
   return { inputs: toBag(checkedInputs), failures };
 }
 
-/** Replaces unknown values with the engine's placeholder. */
+/** Replaces unknown values with the placeholder of the engine. */
 function withPlaceholders(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
   if (Array.isArray(value)) return value.map(withPlaceholders);
@@ -182,8 +180,7 @@ function withPlaceholders(value: unknown): unknown {
 }
 
 /**
- * Marks the same outputs as secret as the provider would. An output of another package is secret if the argument with the same name is
- * secret.
+ * Marks the same outputs as secret as the provider does. For other packages, an output is secret if the argument of that name is secret.
  */
 function withMarks(
   kind: Kind | undefined,
@@ -213,7 +210,7 @@ function mapped(properties: Properties, change: (value: unknown) => unknown): Pr
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, change(value)]));
 }
 
-/** Returns outputs like those of a service that has created the object. The address is in a range for documentation (RFC 5737). */
+/** Returns realistic outputs of a created object. The address is in a range that is reserved for documentation (RFC 5737). */
 function generatedOutputs(kind: Kind, id: string, { publicIp }: Properties): Properties {
   const createdAt = "2026-01-01T00:00:00Z";
   if (kind === projectKind) return { createdAt };
