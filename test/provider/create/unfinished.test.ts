@@ -150,7 +150,7 @@ describe("the next `up` creates another object with another key if the killed cr
   });
 });
 
-/** An instance under its own id in the state, which the service does not show before it is made. */
+/** Returns an instance whose id is in the state, and that the service hides until its creation ends. */
 async function hidden({ fails = false } = {}) {
   const behaviour = { operationMs: 60_000, resultLink: "early", instanceVisible: "when-done" } as const;
   const { service, web } = await oneInstance({ behaviour });
@@ -187,159 +187,12 @@ describe("an instance that the service hides until its creation ends", () => {
     expect(web.saved).toBeUndefined();
   });
 
-  test("is kept by a refresh if its operation can no longer be found: it may still be created", async () => {
+  test("is kept by a refresh if its operation can no longer be found, because it may still be created", async () => {
     const { service, web } = await hidden();
     const [operation] = service.emulator.operations.keys();
     service.emulator.remove(operation ?? "");
     const { id } = web.inState();
     await web.refresh();
     expect(web.inState().id).toBe(id);
-  });
-});
-
-describe("an interrupted creation whose operation can't be found", () => {
-  async function purged() {
-    const { service, web } = await oneInstance();
-    await web.killedUp();
-    service.emulator.finishOperations();
-    const [operation = ""] = service.emulator.operations.keys();
-    const [id = ""] = service.emulator.instances.keys();
-    return { service, web, operation, id };
-  }
-
-  test("is not repeated with another key, and the error lists the objects with its name", async () => {
-    const { service, web, operation, id } = await purged();
-    service.emulator.remove(operation);
-    const before = await web.journalEntry();
-    const said = await web.up();
-    expect(said).toContain(`the service no longer reports operation ${operation}`);
-    expect(said).toContain(`the service lists ${id} with the same name`);
-    expect(said).toContain("adopt it with the `import` option");
-    expect(service.emulator.instances.size).toBe(1);
-    expect(web.keys()).toBe(1);
-    expect(await web.journalEntry()).toEqual({ ...before, resumedBy: expect.any(String) });
-  });
-
-  test("lists the replacement of an object, although it has the former object's id", async () => {
-    const { service, web } = await oneInstance({ behaviour: { ids: "slug", idReuse: true } });
-    await web.up({ name: "web" });
-    const { id } = web.inState();
-    service.emulator.remove(id);
-    await service.clock.sleep(60_000);
-    const entry = await web.killedBeforeReply({ name: "web", image: "debian-14" });
-    service.emulator.finishOperations();
-    await web.writeEntry({ ...entry, at: 1 });
-    const said = await web.up({ name: "web", image: "debian-14" });
-    expect(said).toContain(`the service lists ${id} with the same name`);
-  });
-
-  test.each([403, 404])(
-    "is resumed once a token may read it, if an earlier token may not (%d)",
-    async (status) => {
-      const { service, web, id } = await purged();
-      const hidden = ["/v1/operations/", "/v1/projects", "/v1/instances"].map((path) =>
-        service.emulator.fail({ path, kind: "status", status, times: Number.POSITIVE_INFINITY }),
-      );
-      expect(await web.up()).toContain(String(status));
-      for (const fault of hidden) fault.off();
-      expect(await web.up()).toBeUndefined();
-      expect(await web.expectOne()).toBe(id);
-      expect(web.keys()).toBe(1);
-    },
-  );
-});
-
-describe("a creation that failed after its timeout, and whose next attempt fails, too,", () => {
-  test("is retried with a new key by each further `up` until it succeeds", async () => {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    const fail = () => service.emulator.failNextOperation({ kind: "create" });
-    fail();
-    await web.up({ __timeouts: { create: "5s" } });
-    expect(web.inState().id).toMatch(/^operation\//);
-    service.emulator.finishOperations();
-    service.emulator.behaviour.operationMs = 100;
-    for (let attempts = 0; attempts < 2; attempts += 1) {
-      fail();
-      expect(await web.up()).toContain("capacity_exhausted");
-    }
-    expect(web.keys()).toBe(3);
-    expect(await web.up()).toBeUndefined();
-    expect(web.keys()).toBe(4);
-    await web.expectOne();
-  });
-});
-
-test("an instance that a failed creation has left behind is replaced by the next `up`", async () => {
-  const { service, web } = await oneInstance();
-  service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-  expect(await web.up()).toMatch(/The state records instance \S+ as failed/);
-  const { id } = web.inState();
-  expect([...service.emulator.instances.keys()]).toEqual([id]);
-  expect(await web.up()).toBeUndefined();
-  expect(await web.expectOne()).not.toBe(id);
-});
-
-const SHORT = { __timeouts: { create: "5s" } };
-const OTHER = { ...SHORT, image: "debian-14" };
-
-describe("of two interrupted creations,", () => {
-  /** The state knows one, and the journal another, which began at some other time. */
-  async function two(at: number) {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    await web.up(SHORT);
-    const first = web.inState();
-    await web.removeEntry();
-    web.saved = undefined;
-    await web.killedUp(OTHER);
-    await web.writeEntry({ ...(await web.journalEntry()), replaces: String(first.inputs.__key), at });
-    web.saved = first;
-    service.emulator.finishOperations();
-    expect(service.emulator.instances.size).toBe(2);
-    return { service, web };
-  }
-
-  test("the one on disk is resumed if it is later, and the other one's object is deleted", async () => {
-    const { service, web } = await two(Date.now() + 1_000);
-    const [, id] = service.emulator.instances.keys();
-    const { key } = await web.journalEntry();
-    expect(await web.up(OTHER)).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
-    expect(web.posts()).toHaveLength(2);
-    expect(web.inState().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
-  });
-
-  test("the one in the state is resumed if it is later, and the other one's object and entry are removed", async () => {
-    const { service, web } = await two(1);
-    const [id] = service.emulator.instances.keys();
-    const { __key } = web.inState().inputs;
-    expect(await web.up(SHORT)).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
-    expect(web.posts()).toHaveLength(2);
-    expect(web.inState().inputs).toMatchObject({ __key });
-  });
-
-  test("those in the state and the journal count as one if they are the same creation under another key", async () => {
-    const { service, web } = await oneInstance();
-    service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true, times: 1 });
-    const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99, after: 1 });
-    await web.up();
-    lost.off();
-    const [id] = service.emulator.instances.keys();
-    expect(web.inState()).toMatchObject({ id: `operation/key-${(await web.journalEntry()).key}` });
-    expect((await web.journalEntry()).key).not.toBe(web.inState().inputs.__key);
-    expect(await web.up()).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
-    expect(web.keys()).toBe(2);
-  });
-
-  test("neither is lost if the earlier one can't be settled yet", async () => {
-    const { service, web } = await two(1);
-    const [id] = service.emulator.instances.keys();
-    const down = service.emulator.fail({ method: "DELETE", kind: "status", status: 403, times: 99 });
-    expect(await web.up(SHORT)).toContain("(403)");
-    expect(service.emulator.instances.size).toBe(2);
-    down.off();
-    expect(await web.up(SHORT)).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
   });
 });

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/model/state";
+import { oneInstance } from "../one-instance";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+describe("a key is valid for 24 hours, minus one hour for differing clocks:", () => {
+  async function killedAgo(ms: number, behaviour: Partial<Behaviour> = {}, args: Properties = {}) {
+    const { service, web } = await oneInstance({ behaviour });
+    const entry = await web.killedBeforeReply(args);
+    await web.writeEntry({ ...entry, at: Date.now() - ms });
+    return { service, web };
+  }
+
+  test("until then, the request is resent", async () => {
+    const { web } = await killedAgo(DAY_MS - HOUR_MS - 60_000);
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("after that, nothing is sent or adopted, and the error lists the objects with the same name and the next steps", async () => {
+    const { service, web } = await killedAgo(DAY_MS - HOUR_MS + 60_000);
+    const [id] = service.emulator.instances.keys();
+    const said = await web.up();
+    expect(said).toContain(`the service lists ${id} with the same name`);
+    expect(said).toContain("recover --forget <urn>");
+    expect(web.posts()).toHaveLength(1);
+    expect(web.saved).toBeUndefined();
+    expect(await web.entry(), "the entry stays until somebody forgets it").toBeDefined();
+    await web.removeEntry();
+    expect(await web.up()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(2);
+  });
+
+  test("the error also lists objects with the normalized name", async () => {
+    const name = "Web-01";
+    const { service, web } = await killedAgo(DAY_MS, { normalize: ["lower-case"] }, { name });
+    const [id] = service.emulator.instances.keys();
+    expect(await web.up({ name })).toContain(`the service lists ${id} with the same name`);
+  });
+
+  test("a recorded operation of any age is awaited", async () => {
+    const { web } = await oneInstance();
+    await web.killedUp();
+    await web.writeEntry({ ...(await web.journalEntry()), at: 0 });
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+});
+
+test("the error about an expired replacement doesn't suggest deleting or forgetting the instance in the state", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  const { id } = web.inState();
+  await web.killedUp({ image: "debian-14" }, { deleteBeforeReplace: false });
+  service.emulator.finishOperations();
+  const { operation: _, ...entry } = await web.journalEntry();
+  await web.writeEntry({ ...entry, at: Date.parse("2026-01-02T00:00:00Z") }); // the service's time is 2026-01-01
+  const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
+  const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
+  expect(said).toContain(`the service lists ${other} with the same name\n`);
+  expect(said).toContain("recover --forget <urn>");
+  expect(said).not.toContain("pulumi state delete");
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "./one-instance";
+
+describe("the deletion of an interrupted creation", () => {
+  const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
+
+  async function placeholder(failure = false) {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    if (failure) service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up(SHORT);
+    expect(web.inState().id).toMatch(/^operation\//);
+    return { service, web };
+  }
+
+  test.each([true, false])("waits for its end and deletes its object (refresh: %s)", async (refresh) => {
+    const { service, web } = await placeholder();
+    expect(await web.destroy({ refresh })).toContain("timed out after");
+    expect(web.inState().id).toMatch(/^operation\//);
+    service.emulator.finishOperations();
+    expect(await web.destroy({ refresh })).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await web.entry()).toBeUndefined();
+  });
+
+  test("sends no requests if the creation of the replacement has settled it", async () => {
+    const { service, web } = await placeholder();
+    await web.removeEntry();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    const [operation] = service.emulator.operations.keys();
+    service.emulator.clearRequests();
+    expect(await web.up({ ...SHORT, image: "debian-14" })).toBeUndefined();
+    await web.expectOne();
+    const asked = service.emulator.requests.filter(({ path }) => path.endsWith(`/operations/${operation}`));
+    expect(asked).toHaveLength(1);
+  });
+
+  test("settles it for the creation that follows, even if the service reports the end of the operation only once", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    Object.assign(service.emulator.behaviour, { operationMs: 0, operationKeptPolls: 1 });
+    const { id, inputs, state } = web.inState();
+    const process = await web.process();
+    // The engine deletes what is in a project before it replaces the project, and only then looks at the program's resource.
+    await process.delete(id, state);
+    expect(service.emulator.instances.size).toBe(0);
+    const news = web.news(SHORT);
+    await process.diff(id, state, (await process.check(inputs, news)).inputs);
+    const made = await process.create((await process.check({}, news)).inputs);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  // Because of `replacementTrigger` or `replaceWith`, the engine replaces a resource without asking for a diff.
+  test("deletes its object if the resource is replaced without a diff", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    const { id, inputs, state } = web.inState();
+    const process = await web.process();
+    const news = web.news(SHORT);
+    await process.check(inputs, news);
+    const { inputs: wanted } = await process.check({}, news);
+    await process.delete(id, state);
+    const made = await process.create(wanted);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  test("deletes the object that a failed operation has left", async () => {
+    const { service, web } = await placeholder(true);
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+  });
+
+  test("resends a request without a reply, to learn what it created", async () => {
+    const { service, web } = await oneInstance();
+    const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+    await web.up();
+    lost.off();
+    await web.removeEntry();
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(web.keys()).toBe(1);
+  });
+
+  test("deletes nothing if its key has expired", async () => {
+    const { service, web } = await placeholder();
+    const { id, inputs, state } = web.inState();
+    const { operation, ...pending } = Object(state.__pending);
+    expect(operation).toBeDefined();
+    web.saved = { id, inputs, state: { ...state, __pending: { ...pending, at: 1 } } };
+    service.emulator.finishOperations();
+    expect(await web.destroy()).toContain("more than 23 hours ago");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+});
