@@ -42,7 +42,7 @@ test("the body has labels only if they are set", () => {
 });
 
 test.each(["constructor", "prototype", "toString"])(
-  "the body has a label whose key is a property of every object: %s",
+  "the body has a label whose key is the name of a built-in property: %s",
   (key) => {
     const body = creationBody(instanceFields, instanceNews({ labels: { [key]: "x" } }));
     expect(JSON.parse(body).labels).toEqual({ [key]: "x" });
