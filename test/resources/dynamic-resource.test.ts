@@ -4,7 +4,7 @@ import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import { shortTraces } from "../../src/resources/dynamic-resource";
+import { shortTraces, warnOfTokenInClear } from "../../src/resources/dynamic-resource";
 import { one, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
@@ -241,11 +241,11 @@ describe("a token in the stack's settings", () => {
     expect(warn).toHaveBeenCalledOnce();
   });
 
-  test("causes no warning in an inline program if it is a secret, although the settings aren't in the environment", async () => {
+  test("causes no warning in an inline program if it is a secret, although the settings aren't in the environment", () => {
     const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
     vi.stubEnv("PULUMI_CONFIG_SECRET_KEYS", undefined);
     pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, ["cloudinfra:token"]);
-    (await freshProgram()).warnOfTokenInClear();
+    warnOfTokenInClear();
     expect(warn.mock.calls).toEqual([]);
   });
 });
