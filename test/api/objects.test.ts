@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { revisionOf } from "../../src/api/objects";
 import { ifMatchOf } from "../../src/api/request";
-import { clientOf, inTurn, startService } from "./service";
+import { clientOf, failureOf, inTurn, startService } from "./service";
 
 describe("a revision", () => {
   it.each([
@@ -72,4 +72,35 @@ describe("a revision", () => {
     expect(await client.instances.update("a", "{}", revision, call)).toEqual({ kind: "none" });
     expect(seen[1]?.headers["if-match"]).toBe('"r1"');
   });
+});
+
+const anotherObject = { body: { id: "ins-2", name: "db", status: "running" } };
+
+describe("a reply with another object than the requested one", () => {
+  it("is an error", async () => {
+    const { origin } = await startService(inTurn(anotherObject));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({
+      code: "bad_reply",
+      summary: "the service returned ins-2 instead of ins-1",
+    });
+  });
+
+  it.each(["/v1/instances/ins-1", "/v1/servers/x"])(
+    "is an error for the result of an operation (%s)",
+    async (resultUrl) => {
+      const { origin } = await startService(inTurn(anotherObject));
+      const { client, call } = clientOf(origin);
+      const operation = {
+        id: "op-1",
+        url: `${origin}/v1/operations/op-1`,
+        status: "done",
+        resultUrl,
+        resource: "ins-1",
+      };
+      expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code: "bad_reply" });
+      const result = { ...operation, resultUrl: "/v1/servers/x", resource: undefined };
+      expect(await client.readResult(result, call), "if no id is known").toMatchObject({ id: "ins-2" });
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { readSettings, type Settings } from "../../src/config/read-settings";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 
-type Texts = Record<string, string>;
+type Texts = Readonly<Record<string, string>>;
 
 const needed = { endpoint: "https://api.example.com", token: "t-stack" };
 const stackOf = (texts: Texts) => (key: string) =>
@@ -11,7 +11,7 @@ const stackOf = (texts: Texts) => (key: string) =>
 const settings = (stack: Texts, environment: Texts = {}): Settings =>
   readSettings(stackOf({ ...needed, ...stack }), environment);
 
-/** What a person would see. */
+/** Returns the error message for these settings. */
 function words(stack: Texts, environment: Texts = {}): string {
   try {
     readSettings(stackOf(stack), environment);
@@ -231,4 +231,117 @@ describe("under the testing kit, which sets CLOUDINFRA_EMULATED", () => {
   ])("%s don't change the endpoint, the token or the journal, but other settings apply", (_, provider) => {
     expect(settings({ ...elsewhere, ...provider }, emulated)).toMatchObject(expected);
   });
+});
+
+const eu = { endpoint: "https://eu.example.com", token: "t-eu" };
+
+/** The settings of the explicit provider "eu" with these arguments. */
+function providerSettings(args: Texts, environment: Texts = {}): Settings {
+  const all: Texts = { providerName: "eu", ...args };
+  return readSettings((key) => all[key.replace("cloudinfra:", "")], environment);
+}
+
+/** Returns the error message for the explicit provider "eu". */
+function providerWords(...args: Parameters<typeof providerSettings>): string {
+  try {
+    providerSettings(...args);
+  } catch (error) {
+    expect(isCloudInfraError(error)).toBe(true);
+    return formatError(error, { action: "reading" });
+  }
+  return "";
+}
+
+describe("an explicit provider", () => {
+  test("reads omitted arguments from the environment", () => {
+    const environment = { CLOUDINFRA_MAX_REQUESTS_PER_SECOND: "3", CLOUDINFRA_CONCURRENCY: "5" };
+    expect(providerSettings({ ...eu, concurrency: "4", allowHttp: "true" }, environment)).toMatchObject({
+      provider: "eu",
+      endpoint: eu.endpoint,
+      token: { kind: "token", value: "t-eu", source: 'the `token` argument of the provider "eu"' },
+      concurrency: 4,
+      allowHttp: true,
+      maxRequestsPerSecond: 3,
+    });
+  });
+
+  test("can use another account at the endpoint of the environment, or only the environment", () => {
+    const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
+    expect(providerSettings({ token: "t-eu" }, environment)).toMatchObject({
+      endpoint: environment.CLOUDINFRA_ENDPOINT,
+      token: { value: "t-eu" },
+    });
+    expect(providerSettings({}, environment)).toMatchObject({ token: { value: "t-general" } });
+  });
+
+  test("reads no setting of its token exchange from the environment", () => {
+    const exchange = { oidcIssuer: "https://sts.example.com", oidcSubject: "github", oidcAudience: "eu" };
+    const environment = {
+      CLOUDINFRA_ENDPOINT: "https://api.example.com",
+      ...{ CLOUDINFRA_OIDC_SCOPE: "general", CLOUDINFRA_OIDC_CLIENT_SECRET: "general" },
+    };
+    const { token } = providerSettings(exchange, environment);
+    expect(token).toMatchObject({ kind: "oidcIssuer", audience: "eu", subject: { kind: "github" } });
+    expect(token).toMatchObject({ scope: undefined, clientSecret: undefined });
+  });
+
+  test("can override settings of the exchange that the environment sets", () => {
+    const environment = {
+      ...{ CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
+      ...{
+        CLOUDINFRA_OIDC_TOKEN_ENDPOINT: "https://sts.example.com/token",
+        CLOUDINFRA_OIDC_SCOPE: "general",
+      },
+    };
+    expect(providerSettings({ oidcAudience: "eu" }, environment).token).toMatchObject({
+      ...{ kind: "oidcTokenEndpoint", audience: "eu", scope: "general" },
+    });
+  });
+});
+
+describe("a token is never sent to another endpoint", () => {
+  test.each<Texts>([
+    {},
+    { CLOUDINFRA_TOKEN: "t-env" },
+    { CLOUDINFRA_TOKEN_FILE: "/run/token" },
+    { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
+  ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
+    const said = providerWords({ endpoint: eu.endpoint }, environment);
+    expect(said).toContain('the provider "eu" has no `token`');
+    expect(said).toContain('Set the `token` argument of the provider "eu" in the program');
+  });
+
+  test("a provider with its own endpoint ignores the former endpoints of the environment", () => {
+    const environment = { CLOUDINFRA_FORMER_ENDPOINTS: "https://old.example.com" };
+    expect(providerSettings(eu, environment).formerEndpoints).toEqual([]);
+    const general = { ...environment, CLOUDINFRA_ENDPOINT: "https://api.example.com" };
+    expect(providerSettings({ token: "t-eu" }, general).formerEndpoints).toEqual(["https://old.example.com"]);
+  });
+});
+
+test("the hint for an invalid variable of an explicit provider names the variable, because the stack's configuration doesn't apply", () => {
+  const said = providerWords(eu, { CLOUDINFRA_CONCURRENCY: "many" });
+  expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
+});
+
+test.each<[string, Texts, string]>([
+  [
+    "a wrong setting",
+    { ...eu, concurrency: "t-secret" },
+    '`concurrency` argument of the provider "eu" must be a number',
+  ],
+  ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the `tokenFile` argument of the provider "eu"'],
+  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
+  [
+    "an exchange whose subject can't be read",
+    { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
+    '`oidcSubject` argument of the provider "eu" must be github, file:<path> or env:<variable>',
+  ],
+])("an error about %s doesn't contain the value", (_what, args, why) => {
+  const said = providerWords(args);
+  expect(said).toContain(why);
+  expect(said).toContain("hint: ");
+  expect(said).not.toContain("cloudinfra:");
+  expect(said).not.toContain("t-secret");
+  expect(said).not.toContain("t-eu");
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { isIgnored, withReplaceOnChanges } from "../../src/model/changes";
 import { instanceFields } from "../../src/model/resource-fields";
+import { instanceNews } from "../provider/samples";
+import { diff } from "../provider/typed";
 
 const env = ["labels", "env"];
 
@@ -80,4 +82,15 @@ describe("`replaceOnChanges`", () => {
     expect(replaced(path, { labels: undefined })).toEqual([]);
     expect(replaced("labels", { labels: undefined })).toEqual(["labels"]);
   });
+});
+
+test.each([
+  'no-pty,command="true"',
+  'command="exec nc ssh-gw 22 -w 60",restrict',
+  'command="echo \\"ssh-rsa AAAA \\" ssh-rsa AAAA "',
+])("an SSH key is compared even if options precede it: %s", (options) => {
+  const [one, other] = ["AAAAB3", "AAAAB4"].map((key) =>
+    instanceNews({ sshKeys: [`${options} ssh-rsa ${key} bob`] }),
+  );
+  expect(diff(instanceFields, one ?? {}, other ?? {}).changes).toBeUndefined();
 });

@@ -288,4 +288,17 @@ describe("the comparison with the remote values", () => {
     expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
     expect(compare({ ...echo, network: { vlan: 4 } }).values.network).toBe('{"vlan":4}');
   });
+
+  test("reports no drift if the service returns null for an accepted value from the start", () => {
+    const values = { publicIp: "auto" };
+    const object = { public_ip: null, ip_address: "203.0.113.7" };
+    const remoteValues = remoteValuesAfter(instanceFields, values, object);
+    expect(compare(object, remoteValues, values)).toMatchObject({ values, drifted: [] });
+  });
+
+  test("treats null as unknown if only a replacement can change the property", () => {
+    const values = { image: "debian-13", project: "prj-1" };
+    const seen = compare({ image: null, project: null }, {}, values);
+    expect(seen).toMatchObject({ values, drifted: [], omitted: ["project", "image"] });
+  });
 });

@@ -1,10 +1,18 @@
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { CloudInfraError } from "../../src/diagnostics/error";
+import type { Emulator } from "../../src/emulator";
 import { instanceKind, projectKind } from "../../src/model/resource-fields";
+import { deadlineIn } from "../../src/polling/clock";
 import { findOrConfirmAbsence } from "../../src/provider/absence";
+import { ObjectFinder } from "../../src/provider/lookup/object-finder";
 import type { ObjectRef } from "../../src/provider/lookup/object-getter";
+import { FakeClock } from "../polling/fake-clock";
 import { callTo } from "./fake-call";
 import { FakeService } from "./fake-service";
+import { changed, existingInstance, failureOf, type Service, startService } from "./service";
 
 /** What a read of one object comes to: its id, undefined where it is gone, or the error. */
 async function readOf(fake: FakeService, ref: ObjectRef): Promise<unknown> {
@@ -118,3 +126,135 @@ describe("an outage is an error during", () => {
     expect(fake.asked).toHaveLength(hit);
   });
 });
+
+function aRefresh() {
+  const fake = new FakeService();
+  const clock = new FakeClock({ auto: true });
+  fake.addProject("prj-1");
+  for (const id of ["ins-1", "ins-2"]) fake.addInstance(id, "prj-1");
+  return {
+    fake,
+    finder: new ObjectFinder(fake.client(), clock, 60_000),
+    options: { deadline: deadlineIn(60_000, clock) },
+  };
+}
+
+test("an object that a list doesn't show is requested with GET, even if GET was never used before", async () => {
+  const { fake, finder, options } = aRefresh();
+  fake.unlisted.add("ins-2"); // a list that lags, or that leaves out what is stopped or was moved
+  const ref = { kind: instanceKind, id: "ins-2", project: "prj-1" };
+  const first = await finder.findInList(ref, options);
+  expect(await finder.findAgain(ref, first, options)).toMatchObject({ found: { id: "ins-2" } });
+});
+
+test("a project that the token can no longer read doesn't count as deleted, although another one is visible", async () => {
+  const { fake, finder, options } = aRefresh();
+  fake.addProject("prj-2");
+  fake.unlisted.add("prj-1");
+  const ref = { kind: projectKind, id: "prj-1", project: undefined };
+  const first = await finder.findInList(ref, options);
+  const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
+  fake.whenAsked = (request) => {
+    fake.failure = request.startsWith("GET") ? forbidden : undefined;
+  };
+  await expect(finder.findAgain(ref, first, options)).rejects.toBe(forbidden);
+});
+
+test("an instance doesn't count as deleted if the token can no longer read its project, although another one is visible", async () => {
+  const fake = new FakeService();
+  fake.addProject("prj-2");
+  const ref = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+  const call = callTo(fake, instanceKind);
+  const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
+  fake.whenAsked = (request) => {
+    fake.failure = request === "GET projects prj-1" ? forbidden : undefined;
+  };
+  await expect(findOrConfirmAbsence(call, ref, { missing: "get" })).rejects.toBe(forbidden);
+});
+
+test("an update doesn't treat an instance as deleted if the token can no longer read its project", async () => {
+  const service = await startService();
+  const saved = await existingInstance(service);
+  service.emulator.remove(saved.id);
+  for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
+  const news = changed(saved, { flavor: "m1.large" });
+  const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+  expect(message).toContain("this token may belong to another account");
+  expect(message).not.toContain("no longer exists");
+});
+
+/** Starts a service that accepts the name of its project in place of the id, and shows the id. */
+async function startWithNames(): Promise<Service> {
+  const { emulator, ...service } = await startService();
+  const project = emulator.addProject({ name: "shop" });
+  const endpoint = await startGateway(emulator, (request) =>
+    request.replace(/(project=|projects\/|"project":")shop\b/, `$1${project.id}`),
+  );
+  const newProviders: Service["newProviders"] = (more) => service.newProviders({ endpoint, ...more });
+  return { emulator, ...service, newProviders };
+}
+
+async function startGateway({ endpoint }: Emulator, rewrite: (request: string) => string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { method = "", url = "", headers } = request;
+    const body = rewrite(await text(request));
+    const kept = ["authorization", "idempotency-key", "if-match"].flatMap((name) => {
+      const value = headers[name];
+      return typeof value === "string" ? [[name, value]] : [];
+    });
+    const reply = await fetch(new URL(rewrite(url), endpoint), {
+      method,
+      headers: { ...Object.fromEntries(kept), "content-type": "application/json" },
+      ...(body !== "" && { body }),
+    });
+    response.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+test("a deletion is confirmed if the program names the project and the service shows its id", async () => {
+  const service = await startWithNames();
+  const { id, state } = await existingInstance(service, { project: "shop" });
+  expect(state.project).toBe("shop");
+  const { instances } = await service.newProviders();
+  await instances.delete(id, state);
+  expect(service.emulator.instances.size).toBe(0);
+});
+
+test("a refresh removes a deleted instance if the program names the project and the service shows its id", async () => {
+  const service = await startWithNames();
+  const { id, state } = await existingInstance(service, { project: "shop" });
+  service.emulator.remove(id);
+  const { instances } = await service.newProviders();
+  expect(await instances.read(id, state)).toEqual({});
+});
+
+const forms = {
+  link: (project: unknown) => `/v1/projects/${project}`,
+  "id in upper case": (project: unknown) => String(project).toUpperCase(),
+};
+
+describe.each(Object.entries(forms))(
+  "a service that shows a %s in place of the project's id",
+  (_name, form) => {
+    const spelling = (now: Readonly<Record<string, unknown>>): object => ({
+      ...now,
+      project: form(now.project),
+    });
+
+    test.each([200, 404, 405] as const)(
+      "confirms a deletion, and a refresh after one: GET %d",
+      async (getObject) => {
+        const service = await startService({ behaviour: { spelling, getObject } });
+        const [one, other] = [await existingInstance(service), await existingInstance(service)];
+        service.emulator.remove(other.id);
+        const { instances } = await service.newProviders();
+        await instances.delete(one.id, one.state);
+        expect(service.emulator.instances.size).toBe(0);
+        expect(await instances.read(other.id, other.state)).toEqual({});
+      },
+    );
+  },
+);

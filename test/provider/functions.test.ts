@@ -1,5 +1,6 @@
+import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { instanceFilter } from "../../src/provider/functions";
+import { foundInstance, instanceFilter } from "../../src/provider/functions";
 
 describe("the arguments of getInstances", () => {
   test.each([
@@ -49,5 +50,14 @@ describe("the arguments of getInstances", () => {
           "labels.owner: must be a string, but is a map",
       }),
     );
+  });
+});
+
+test("an instance that a function returns has all labels as strings, with any keys", () => {
+  const labels = { constructor: "a", env: "prod", replicas: 3, empty: null };
+  expect(v.parse(foundInstance, { id: "ins-1", labels }).labels).toEqual({
+    constructor: "a",
+    env: "prod",
+    replicas: "3",
   });
 });

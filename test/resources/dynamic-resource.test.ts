@@ -2,8 +2,9 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
+import { shortTraces, warnOfTokenInClear } from "../../src/resources/dynamic-resource";
 import { one, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
@@ -113,5 +114,138 @@ describe("a program whose folder does not resolve the package", () => {
       expect(() => new Project("shop", { region: "eu-1" })).toThrow("npm install pulumi-cloudinfra");
     });
     expect(seen).toEqual([]);
+  });
+});
+
+function thrownBy(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("the length of stack traces", () => {
+  const limit = Error.stackTraceLimit;
+  afterEach(() => {
+    Error.stackTraceLimit = limit;
+  });
+
+  test.each([
+    ["an instance", () => new Instance("web", args)],
+    ["a project", () => new Project("shop", { region: "eu-1" })],
+  ])("is restored after the declaration of %s", async (_what, make) => {
+    Error.stackTraceLimit = 7;
+    await one(make);
+    expect(Error.stackTraceLimit).toBe(7);
+  });
+
+  test("is restored after an error of the constructor, which has the stack trace of its caller", () => {
+    Error.stackTraceLimit = 7;
+    const broken = (): unknown => new Instance("", args);
+    const error = thrownBy(broken);
+    expect(error.stack).toMatch(/broken.*dynamic-resource\.test/);
+    expect(error.stack).toContain(error.message);
+    expect(Error.stackTraceLimit).toBe(7);
+  });
+
+  test("isn't reduced for a resource that is only read, because the SDK shows the stack trace if the object doesn't exist", () => {
+    Error.stackTraceLimit = 7;
+    const traces = shortTraces(true);
+    expect(new Error("made beforehand").stack).toMatch(/dynamic-resource\.test/);
+    traces.end();
+    const others = shortTraces(false);
+    expect(new Error("of a promise").stack).not.toMatch(/dynamic-resource\.test/);
+    others.end();
+    expect(Error.stackTraceLimit).toBe(7);
+  });
+});
+
+describe("a token in the stack's settings", () => {
+  const modulePath = "../../src/resources/dynamic-resource";
+  const freshProgram = () => {
+    vi.resetModules();
+    return vi.importActual<typeof import("../../src/resources/dynamic-resource")>(modulePath);
+  };
+
+  /** Returns the warnings of a program with these settings, some of them secret, that declares three resources. */
+  async function warnings(config: Record<string, string>, secretKeys: string[], environment = secretKeys) {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    pulumi.runtime.setAllConfig(config, secretKeys);
+    vi.stubEnv("PULUMI_CONFIG_SECRET_KEYS", JSON.stringify(environment));
+    const { warnOfTokenInClear } = await freshProgram();
+    for (let i = 0; i < 3; i++) warnOfTokenInClear();
+    return warn.mock.calls.map(([message]) => message);
+  }
+
+  const MOCKS = { call: () => ({}), newResource: () => ({ id: "", state: {} }) };
+
+  beforeEach(async () => {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+    await pulumi.runtime.setMocks(MOCKS); // begins another run of a program
+  });
+
+  afterAll(() => {
+    pulumi.runtime.setAllConfig({});
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+  });
+
+  test("in plaintext causes one warning per program, which doesn't contain the token", async () => {
+    const [warning, ...more] = await warnings({ "cloudinfra:token": "t-123456" }, []);
+    expect(warning).toContain("pulumi config set --secret cloudinfra:token");
+    expect(warning).not.toContain("t-123456");
+    expect(more).toEqual([]);
+  });
+
+  test("causes the same warning as the client secret of an exchange", async () => {
+    const config = {
+      "cloudinfra:oidcIssuer": "https://sts.example.com",
+      "cloudinfra:oidcClientSecret": "t-123456",
+    };
+    const [warning, ...more] = await warnings(config, []);
+    expect(warning).toContain("pulumi config set --secret cloudinfra:oidcClientSecret");
+    expect(warning).not.toContain("t-123456");
+    expect(more).toEqual([]);
+  });
+
+  test.each(["cloudinfra:token", "cloudinfra:oidcClientSecret"])(
+    "causes no warning if it is a secret: %s",
+    async (key) => {
+      expect(await warnings({ [key]: "t-123456" }, [key])).toEqual([]);
+    },
+  );
+
+  test("causes no warning if it is not set", async () => {
+    expect(await warnings({ "cloudinfra:tokenFile": "token.txt" }, [])).toEqual([]);
+  });
+
+  test("causes a warning in each run of an inline program in the same process, once", async () => {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
+    const { warnOfTokenInClear } = await freshProgram();
+    for (const stack of ["one", "two"]) {
+      await pulumi.runtime.setMocks(MOCKS, "app", stack);
+      warnOfTokenInClear();
+      warnOfTokenInClear();
+    }
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  test("causes one warning if a library of the program brings a copy of this package", async () => {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
+    for (const copy of [await freshProgram(), await freshProgram()]) copy.warnOfTokenInClear();
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test("causes no warning in an inline program if it is a secret, although the settings aren't in the environment", () => {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    vi.stubEnv("PULUMI_CONFIG_SECRET_KEYS", undefined);
+    pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, ["cloudinfra:token"]);
+    warnOfTokenInClear();
+    expect(warn.mock.calls).toEqual([]);
   });
 });

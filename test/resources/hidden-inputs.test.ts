@@ -1,8 +1,9 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import * as pulumi from "@pulumi/pulumi";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
 import * as provider from "../../src/provider";
-import { one, registered } from "./registered";
+import { one, type Run, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -192,4 +193,165 @@ test("a resource that is only read has none of the hidden inputs that creations 
   const options = { aliases: [{ name: "api" }], ignoreChanges: ["flavor"], customTimeouts: { create: "1h" } };
   const { inputs } = await one(() => Instance.get("web", "ins-1", options), { organization: "acme" });
   expect(Object.keys(inputs).sort()).toEqual(["__provider", "__urn"]);
+});
+
+const type = "pulumi-nodejs:dynamic/cloudinfra:Instance";
+const urn = (rest: string, stack = "dev", project = "app"): string =>
+  `urn:pulumi:${stack}::${project}::${rest}`;
+
+class Group extends pulumi.ComponentResource {
+  constructor(name: string, opts: pulumi.ComponentResourceOptions = {}) {
+    super("test:Group", name, {}, opts);
+  }
+}
+
+/** The hidden input with the former URNs of the instance "web". */
+async function formerUrns(declare: () => unknown, run: Run = {}): Promise<unknown> {
+  return (await registered(declare, run)).find(({ name }) => name === "web")?.inputs.__aliasUrns;
+}
+
+const web = (aliases: pulumi.CustomResourceOptions["aliases"] = [], parent?: pulumi.Resource): Instance =>
+  new Instance("web", args, { aliases, ...(parent && { parent }) });
+
+describe("the former URNs of a resource follow from", () => {
+  test.each<[string, () => unknown, string[]]>([
+    ["a URN", () => web(["urn:of:another::form"]), ["urn:of:another::form"]],
+    ["a name", () => web([{ name: "api" }]), [urn(`${type}::api`)]],
+    ["an output", () => web([pulumi.output({ name: pulumi.output("api") })]), [urn(`${type}::api`)]],
+    ["a type", () => web([{ type: "old:index:Vm" }]), [urn("old:index:Vm::web")]],
+    ["a stack and a project", () => web([{ stack: "s", project: "p" }]), [urn(`${type}::web`, "s", "p")]],
+    ["a former parent", () => web([{ parent: new Group("g") }]), [urn(`test:Group$${type}::web`)]],
+    [
+      "a former parent's URN",
+      () => web([{ parent: urn("test:Group::g") }]),
+      [urn(`test:Group$${type}::web`)],
+    ],
+    [
+      "no former parent",
+      () => web([{ parent: pulumi.rootStackResource }], new Group("g")),
+      [urn(`${type}::web`)],
+    ],
+    [
+      "a name inside a parent",
+      () => web([{ name: "api" }], new Group("g")),
+      [urn(`test:Group$${type}::api`)],
+    ],
+    [
+      "several, each once",
+      () => web([{ name: "a" }, { name: "b" }, { name: "a" }]),
+      [urn(`${type}::a`), urn(`${type}::b`)],
+    ],
+  ])("%s", async (_what, declare, expected) => {
+    expect(await formerUrns(declare)).toEqual(expected);
+  });
+
+  test("aliases of a parent apply to its descendants, also in combination with their own aliases", async () => {
+    const urns = await formerUrns(() => {
+      const outer = new Group("outer", { aliases: [{ type: "old:Outer" }] });
+      const inner = new Group("inner", { parent: outer });
+      web([{ name: "api" }], inner);
+    });
+    expect(urns).toEqual([
+      urn(`test:Group$test:Group$${type}::api`),
+      urn(`old:Outer$test:Group$${type}::web`),
+      urn(`old:Outer$test:Group$${type}::api`),
+    ]);
+  });
+
+  test("a child that is named after its parent was renamed together with it", async () => {
+    const urns = await formerUrns(() => web([], new Group("we", { aliases: [{ name: "shop" }] })));
+    expect(urns).toEqual([urn(`test:Group$${type}::shopb`)]);
+  });
+
+  test("aliases of a former parent apply, too", async () => {
+    const urns = await formerUrns(() =>
+      web([{ parent: new Group("g", { aliases: [{ type: "old:Group" }] }) }]),
+    );
+    expect(urns).toEqual([urn(`test:Group$${type}::web`), urn(`old:Group$${type}::web`)]);
+  });
+
+  test("there are no former URNs without aliases, or with an alias for the current URN", async () => {
+    expect(await formerUrns(() => web())).toBeUndefined();
+    expect(await formerUrns(() => web([{ name: "web" }]))).toBeUndefined();
+  });
+
+  test("former URNs add no dependencies to the resource", async () => {
+    const dependencies: string[][] = [];
+    const onRequest: Run["onRequest"] = (request) => {
+      if (request.getName() === "web") dependencies.push(request.getDependenciesList());
+    };
+    const declare = () => {
+      const shop = new Project("shop", { region: "eu-1" });
+      web([{ parent: shop }, shop.urn]);
+    };
+    expect(await formerUrns(declare, { onRequest })).toHaveLength(2);
+    expect(dependencies).toEqual([[]]);
+  });
+});
+
+/** The hidden input `__autonaming` of a project and an instance, for this setting. */
+async function namings(
+  setting: unknown,
+  config: Record<string, string> = {},
+  run: Run = {},
+): Promise<unknown[]> {
+  const autonaming = setting === undefined ? {} : { "pulumi:autonaming": JSON.stringify(setting) };
+  pulumi.runtime.setAllConfig({ ...autonaming, ...config });
+  const program = () => [new Project("shop", { region: "eu-1" }), new Instance("web", args)];
+  return (await registered(program, run)).map(({ inputs }) => inputs.__autonaming);
+}
+
+const INSTANCE = "pulumi-nodejs:dynamic/cloudinfra:Instance";
+
+describe("the setting pulumi:autonaming", () => {
+  afterEach(() => {
+    pulumi.runtime.setAllConfig({});
+  });
+
+  test.each<[string, unknown, unknown[]]>([
+    ["not at all without the setting", undefined, [undefined, undefined]],
+    ["not at all in the mode default", { mode: "default" }, [undefined, undefined]],
+    ["as the pattern ${name} in the mode verbatim", { mode: "verbatim" }, ["${name}", "${name}"]],
+    ["as false in the mode disabled", { mode: "disabled" }, [false, false]],
+    [
+      "as its pattern",
+      { pattern: "${name}-${hex(4)}", enforce: true },
+      ["${name}-${hex(4)}", "${name}-${hex(4)}"],
+    ],
+    [
+      "as the one of the provider pulumi-nodejs, if that has one",
+      { pattern: "a", providers: { "pulumi-nodejs": { pattern: "b" }, aws: { pattern: "c" } } },
+      ["b", "b"],
+    ],
+    [
+      "as the one of the resource type, if that has one",
+      {
+        pattern: "a",
+        providers: { "pulumi-nodejs": { pattern: "b", resources: { [INSTANCE]: { mode: "disabled" } } } },
+      },
+      ["b", false],
+    ],
+    [
+      "not at all for other types of a provider that has a setting for one type only, as in Pulumi's engine",
+      { pattern: "a", providers: { "pulumi-nodejs": { resources: { [INSTANCE]: { pattern: "b" } } } } },
+      [undefined, "b"],
+    ],
+  ])("%s", async (_how, setting, expected) => {
+    expect(await namings(setting)).toEqual(expected);
+  });
+
+  test("replaces the names of the organization, project and stack, and values of the project's configuration", async () => {
+    const pattern = "${organization}-${project}-${stack}-${config.team}-${config.cost.center}-${name}";
+    const config = { "app:team": "blue", "app:cost": '{"center":42}' };
+    const [naming] = await namings({ pattern }, config, { organization: "acme" });
+    expect(naming).toBe("acme-app-dev-blue-42-${name}");
+    const [withoutOrganization] = await namings({ pattern: "${organization}" });
+    expect(withoutOrganization).toBe("organization");
+  });
+
+  test("causes an error that names a missing configuration key", async () => {
+    await expect(namings({ pattern: "${config.team}" })).rejects.toThrow(
+      "cloudinfra: pulumi:autonaming: the pattern names ${config.team}, but the configuration of the project has no such key",
+    );
+  });
 });

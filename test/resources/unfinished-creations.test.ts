@@ -1,9 +1,12 @@
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
 import type { UnfinishedEntry } from "../../src/journal/entry";
+import { type Journal, openJournal } from "../../src/journal/journal";
 import { afterRun } from "../../src/resources/sdk";
 import { recordRegistration, warnOfUnfinished } from "../../src/resources/unfinished-creations";
+import { emptyFolder } from "../journal/folder";
 import { type Run, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
@@ -140,5 +143,112 @@ describe("work after a run", () => {
       return new Promise(() => {});
     });
     expect(await happened).toEqual(["the engine has ended its work", "work", "the program ends"]);
+  });
+});
+
+describe("the journal entry of a creation", () => {
+  const webUrn = urnOf("Instance", "web");
+  const shopUrn = urnOf("Project", "shop");
+
+  let dir: string;
+  let journal: Journal;
+  beforeEach(async () => {
+    dir = emptyFolder();
+    journal = openJournal({ endpoint: "https://api.example.com/v1", dir, warn: (text) => expect.fail(text) });
+    for (const [urn, id, at] of [
+      [webUrn, "web-id", 1],
+      [shopUrn, "shop-id", 2],
+    ] as const) {
+      const key = `key of ${id}`; // the key that the engine has saved, which can differ from the program's
+      await journal.begin({ urn, key, resource: key, body: "{}", at });
+      await journal.extend(key, { id });
+    }
+    vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", dir);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    pulumi.runtime.setAllConfig({});
+  });
+
+  /** Returns the URNs of the entries that remain after the program has ended. */
+  async function left(program: () => unknown, run?: Run): Promise<string[]> {
+    await registered(program, { outputs: (name) => ({ __key: `key of ${name}-id` }), ...run });
+    // A confirmation doesn't report its end, because the program doesn't wait for it.
+    const urnsLeft = async (): Promise<string[]> => (await journal.list()).map(({ urn }) => urn).sort();
+    let before = await urnsLeft();
+    for (let unchanged = 0; unchanged < 50; ) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const now = await urnsLeft();
+      unchanged = now.length === before.length ? unchanged + 1 : 0;
+      before = now;
+    }
+    return before;
+  }
+
+  const both = (): unknown => [new Project("shop", { region: "eu-1" }), new Instance("web", args)];
+
+  test("is removed once the id of its resource resolves, because the engine has saved it by then", async () => {
+    expect(await left(both)).toEqual([]);
+  });
+
+  test("is kept if it is for another object", async () => {
+    await journal.begin({ urn: webUrn, key: "key-2", resource: "key-2", body: "{}", at: 1 });
+    await journal.extend("key-2", { id: "ins-other" });
+    expect(await left(both)).toEqual([webUrn]);
+  });
+
+  test("is kept in a preview, which saves nothing", async () => {
+    expect(await left(both, { preview: true })).toEqual([webUrn, shopUrn]);
+  });
+
+  test("is kept if the program only reads the object", async () => {
+    const look = (): unknown => [Project.get("shop", "shop-id"), Instance.get("web", "web-id")];
+    expect(await left(look)).toEqual([webUrn, shopUrn]);
+  });
+
+  /** Writes the entry of an instance that a provider process with this environment has created. */
+  async function begunWith(PULUMI_SKIP_CHECKPOINTS: string): Promise<void> {
+    const env = { PULUMI_SKIP_CHECKPOINTS };
+    const provider = openJournal({ endpoint: "https://api.example.com/v1", dir, env, warn: expect.fail });
+    const key = "key of web-id";
+    await journal.remove(key);
+    await provider.begin({ urn: webUrn, key, resource: key, body: "{}", at: 1 });
+    await provider.extend(key, { id: "web-id" });
+  }
+
+  test.each(["true", "1", "True"])(
+    "is kept if its provider has PULUMI_SKIP_CHECKPOINTS %s",
+    async (value) => {
+      await begunWith(value);
+      expect(await left(both)).toEqual([webUrn]);
+    },
+  );
+
+  test.each(["false", "0", ""])(
+    "is removed if its provider has PULUMI_SKIP_CHECKPOINTS %j",
+    async (value) => {
+      await begunWith(value);
+      expect(await left(both)).toEqual([]);
+    },
+  );
+
+  test("is found in the folder of the stack, which takes precedence over the environment and is trimmed", async () => {
+    vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", emptyFolder());
+    pulumi.runtime.setAllConfig({ "cloudinfra:journalDir": ` ${dir}\n` });
+    expect(await left(both)).toEqual([]);
+  });
+
+  test("is found in a journalDir that is relative to the program's folder", async () => {
+    vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", path.relative(process.cwd(), dir));
+    expect(await left(both)).toEqual([]);
+  });
+
+  test("doesn't make the program fail if the journal can't be used", async () => {
+    vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", __filename);
+    const rejected = vi.fn();
+    process.on("unhandledRejection", rejected);
+    expect(await left(both)).toEqual([webUrn, shopUrn]);
+    process.off("unhandledRejection", rejected);
+    expect(rejected).not.toHaveBeenCalled();
   });
 });

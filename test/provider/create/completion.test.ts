@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
 import { instanceNews, SSH_KEY } from "../samples";
 import { failureOf, startService } from "../service";
 
@@ -127,4 +128,21 @@ describe("arguments that the service ignores when it creates an instance", () =>
     await creating;
     expect(methods()).toEqual(["POST"]);
   });
+});
+
+/** Shows the image and the flavor in lists by name, and elsewhere by id. */
+const spelling = (now: Readonly<Record<string, unknown>>, place: "item" | "object"): object =>
+  place === "item" ? now : { ...now, image: `img-${now.image}`, flavor: `flv-${now.flavor}` };
+
+test("an instance that only a list has shown after its creation isn't replaced if a GET shows its image in another form", async () => {
+  const behaviour = { operationMs: 0, lagIn: "reads", lagMs: 1_000, spelling } as const;
+  const { service, web } = await oneInstance({ behaviour });
+  expect(await web.up()).toBeUndefined();
+  const { id } = web.inState();
+  await service.clock.advance(60_000);
+  await web.refresh();
+  expect(await web.up()).toBeUndefined();
+  expect(await web.expectOne()).toBe(id);
+  await web.refresh();
+  expect(web.inState().inputs).toMatchObject({ image: "debian-13", flavor: "m1.small" });
 });

@@ -28,7 +28,7 @@ describe("a key is valid for 24 hours, minus one hour for differing clocks:", ()
     expect(said).toContain("recover --forget <urn>");
     expect(web.posts()).toHaveLength(1);
     expect(web.saved).toBeUndefined();
-    expect(await web.entry(), "it stays noted until somebody has looked").toBeDefined();
+    expect(await web.entry(), "the entry stays until somebody forgets it").toBeDefined();
     await web.removeEntry();
     expect(await web.up()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(2);

@@ -1,15 +1,20 @@
+import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
+import { type Journal, openJournal } from "../../../src/journal/journal";
+import type { Pending } from "../../../src/model/pending";
 import { instanceKind } from "../../../src/model/resource-fields";
 import { parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
 import { nextKey } from "../../../src/provider/create/run";
+import { InitializationError } from "../../../src/provider/host";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
-import { instanceNews, KEY } from "../samples";
-import { failureOf } from "../service";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { instanceNews, KEY, projectNews } from "../samples";
+import { existingInstance, existingProject, failureOf, type Service, startService } from "../service";
 
 /** A service whose operations name their object and have no link to it; it waits for nobody. */
 function finished(call: Context): Context {
@@ -77,5 +82,161 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
 
   test("is recreated if the list doesn't show it for 30 s", async () => {
     expect((await resumed(300_000)).begun).toEqual([nextKey(KEY)]);
+  });
+});
+
+/** Runs `up` of a project in its own process. */
+async function upProject({ newProviders }: Service): Promise<{ id: string }> {
+  const { projects } = await newProviders();
+  const { inputs } = await projects.check({}, projectNews());
+  return projects.create(inputs);
+}
+
+/** Creates a project whose reply is lost. */
+async function unansweredProject() {
+  const service = await startService();
+  const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+  await failureOf(upProject(service));
+  lost.off();
+  const [id = ""] = service.emulator.projects.keys();
+  return { service, id };
+}
+
+describe("a reply that the service repeats for the key of an earlier request", () => {
+  test("is the result of the creation if the project exists", async () => {
+    const { service, id } = await unansweredProject();
+    expect(await upProject(service)).toMatchObject({ id });
+    expect(service.emulator.projects.size).toBe(1);
+  });
+
+  test("is ignored if the project has since been deleted, and another one is created", async () => {
+    const { service, id } = await unansweredProject();
+    const other = service.emulator.addProject();
+    service.emulator.remove(id);
+    const made = await upProject(service);
+    expect([...service.emulator.projects.keys()]).toEqual([other.id, made.id]);
+    expect(made.id).not.toBe(id);
+  });
+});
+
+test.each([200, 404, 405] as const)(
+  "the object of a failed creation is in the state, even if only lists show it (GET returns %d)",
+  async (getObject) => {
+    const { service, web } = await oneInstance({ behaviour: { getObject } });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    expect(await web.up()).toContain('ended with status "failed"');
+    const [id] = service.emulator.instances.keys();
+    expect(web.saved?.id).toBe(id);
+  },
+);
+
+test.each(["instance", "project"] as const)(
+  "the %s of a failed creation is in the state even if replies lag behind",
+  async (kind) => {
+    const behaviour = { operationMs: 100, projectPost: 202, lagMs: 2_000, lagIn: "both" } as const;
+    const service = await startService({ behaviour });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    const made = kind === "project" ? existingProject(service) : existingInstance(service);
+    const error = await failureOf(made);
+    if (!(error instanceof InitializationError)) throw error;
+    const { instances, projects } = await service.newProviders();
+    const provider = kind === "project" ? projects : instances;
+    expect(await provider.read(error.id, error.properties)).toMatchObject({ id: error.id });
+    expect(service.emulator[`${kind}s`].has(error.id)).toBe(true);
+  },
+);
+
+test("a creation that an error hook repeats gets another key after each definite failure", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.failNextOperation({ kind: "create" });
+  service.emulator.fail({
+    method: "POST",
+    kind: "status",
+    status: 403,
+    when: () => web.keys() === 2,
+    times: 1,
+  });
+  const process = await web.process();
+  const { inputs } = await process.check({}, web.news());
+  for (const failure of ["capacity_exhausted", "(403)"])
+    expect((await failureOf(process.create(inputs))).message).toContain(failure);
+  await process.create(inputs);
+  expect(service.emulator.instances.size).toBe(1);
+  expect(web.keys()).toBe(3);
+});
+
+const ELSEWHERE = { onAnotherMachine: true };
+
+/** A creation that timed out; `recover` can't tell whether it failed, and whether the `up` that was killed then has sent the next key. */
+async function timedOut({ fails }: { fails: boolean }) {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  if (fails) service.emulator.failNextOperation({ kind: "create" });
+  await web.up({ __timeouts: { create: "5s" } });
+  const sent = web.posts()[0]?.body ?? "";
+  if (fails) {
+    service.emulator.finishOperations();
+    await web.killedUp({}, { pauses: 1 });
+    expect(web.keys()).toBe(2);
+  }
+  service.emulator.finishOperations();
+  service.emulator.behaviour.operationMs = 100;
+  return { service, web, elsewhere: await recovered(service, web, sent) };
+}
+
+/** What `recover` writes on another machine. */
+async function recovered(
+  { emulator, journalDir }: Service,
+  web: OneInstance,
+  body: string,
+): Promise<Journal> {
+  const { inputs, state } = web.inState();
+  const { key = "", at = 0 } = Object(state.__pending) as Pending;
+  const journal = openJournal({
+    endpoint: emulator.endpoint,
+    dir: path.join(journalDir, "of-another-machine"),
+    warn: (message) => expect.fail(message),
+  });
+  const resource = String(inputs.__key);
+  await journal.begin({
+    urn: URN,
+    key: nextKey(key),
+    resource,
+    replaces: resource,
+    body,
+    at,
+    recovered: true,
+  });
+  return journal;
+}
+
+describe("the retry of a creation that another machine may have sent", () => {
+  test("is resumed with its original arguments if the creation has failed", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: true });
+    Object.assign(service.emulator.behaviour, { keyReuseStatus: 409, keyReuseCode: "conflict" });
+    expect(await web.up({ flavor: "m1.large" }, ELSEWHERE)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+    expect(service.emulator.instances.get(web.inState().id)?.fields.flavor).toBe("m1.large");
+    expect(await elsewhere.list()).toEqual([]);
+  });
+
+  test("is not sent if the creation has succeeded, and its instance is adopted", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: false });
+    const [id] = service.emulator.instances.keys();
+    expect(await web.up({}, ELSEWHERE)).toBeUndefined();
+    expect(web.inState().id).toBe(id);
+    expect(web.keys()).toBe(1);
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await elsewhere.list()).toEqual([]);
+  });
+
+  test("creates nothing once its key has expired", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: true });
+    const [entry] = await elsewhere.list();
+    if (entry === undefined) throw new Error("nothing is noted");
+    await elsewhere.remove(entry.key);
+    await elsewhere.begin({ ...entry, at: Date.now() - 24 * 3_600_000 });
+    expect(await web.up({}, ELSEWHERE)).toContain("interrupted more than 23 hours ago");
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await elsewhere.list()).toHaveLength(1);
   });
 });

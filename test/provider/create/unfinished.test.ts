@@ -1,7 +1,9 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
+import { existingProject } from "../service";
 
 describe("a creation that was killed", () => {
   test("is on disk before its request, and so is the reply as soon as it arrives", async () => {
@@ -148,4 +150,113 @@ describe("the next `up` creates another object with another key if the killed cr
     expect(web.keys()).toBe(2);
     await web.expectOne();
   });
+});
+
+/** Returns an instance whose id is in the state, and that the service hides until its creation ends. */
+async function hidden({ fails = false } = {}) {
+  const behaviour = { operationMs: 60_000, resultLink: "early", instanceVisible: "when-done" } as const;
+  const { service, web } = await oneInstance({ behaviour });
+  if (fails) service.emulator.failNextOperation({ kind: "create" });
+  await web.up({ __timeouts: { create: "5s" } });
+  expect(web.inState().id).toMatch(/^ins-/);
+  expect(service.emulator.instances.size).toBe(0);
+  return { service, web };
+}
+
+describe("an instance that the service hides until its creation ends", () => {
+  test("is kept by a refresh", async () => {
+    const { service, web } = await hidden();
+    const before = web.inState();
+    await web.refresh();
+    expect(web.inState()).toMatchObject({ id: before.id, state: before.state });
+    service.emulator.finishOperations();
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("is deleted once it exists", async () => {
+    const { service, web } = await hidden();
+    expect(await web.destroy()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(0);
+    expect([...service.emulator.operations.values()].map(({ outcome }) => outcome)).toEqual(["done"]);
+  });
+
+  test("is removed by a refresh if its creation failed", async () => {
+    const { service, web } = await hidden({ fails: true });
+    service.emulator.finishOperations();
+    await web.refresh();
+    expect(web.saved).toBeUndefined();
+  });
+
+  test("is kept by a refresh if its operation can no longer be found, because it may still be created", async () => {
+    const { service, web } = await hidden();
+    const [operation] = service.emulator.operations.keys();
+    service.emulator.remove(operation ?? "");
+    const { id } = web.inState();
+    await web.refresh();
+    expect(web.inState().id).toBe(id);
+  });
+});
+
+const LONG = { operationMs: 3_600_000 };
+const SHORT = { __timeouts: { create: "5s" } };
+
+/** Interrupts a creation without a reply or with a running operation, and damages its record in the state. */
+async function cutOff(damage: Properties, isLost: boolean) {
+  const { service, web } = await oneInstance({ behaviour: LONG });
+  const lost = isLost ? service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 }) : undefined;
+  await web.up(SHORT);
+  lost?.off();
+  const { id, inputs, state } = web.inState();
+  const pending: object = Object(state.__pending);
+  web.saved = { id, inputs, state: { ...state, __pending: { ...pending, ...damage } } };
+  service.emulator.finishOperations();
+  service.emulator.clearRequests();
+  const again = () => web.up(SHORT, { onAnotherMachine: true });
+  return { service, web, again };
+}
+
+describe.each([
+  ["invalid JSON", "{"],
+  ["a list", "[]"],
+  ["null", "null"],
+  ["a number", 5],
+])("a recorded body that is %s", (_what, body) => {
+  test("isn't sent, and the error says what to do with the object", async () => {
+    const { service, web, again } = await cutOff({ body }, true);
+    const said = await again();
+    expect(said).toContain("the record of an interrupted creation is damaged");
+    expect(said).toContain("recover --forget <urn>");
+    expect(web.posts()).toEqual([]);
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("causes no deletion, because the object may be the declared one", async () => {
+    const { service, web, again } = await cutOff({ body }, false);
+    const [id] = service.emulator.instances.keys();
+    const said = await again();
+    expect(said).toContain(`has created instance ${id}, but its record is damaged`);
+    expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(web.inState().id).toMatch(/^operation\//);
+  });
+});
+
+test.each([
+  ["key", "no UUID\n"],
+  ["at", 1e300],
+])("a damaged `%s` in the record of an interrupted creation isn't used", async (name, value) => {
+  const { web, again } = await cutOff({ [name]: value }, true);
+  expect(await again()).toMatch(/an? (creation was interrupted|interrupted creation)/);
+  expect(web.posts()).toEqual([]);
+});
+
+test("a damaged journal entry of an instance doesn't prevent the deletion of its project", async () => {
+  const { service, web } = await oneInstance();
+  const project = await existingProject(service);
+  const damaged = { key: "k", resource: "k", body: "{", at: Date.now() };
+  await web.writeEntry({ urn: `${web.news().__urn}`, endpoint: "", backend: "", ...damaged });
+  const { projects } = await service.newProviders();
+  await projects.delete(project.id, project.state);
+  expect(service.emulator.projects.has(project.id)).toBe(false);
 });

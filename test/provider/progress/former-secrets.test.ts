@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator";
 import { OneInstance, oneInstance } from "../one-instance";
-import { existingProject, failureOf, startService } from "../service";
+import { changed, existingInstance, existingProject, failureOf, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 const secret = (flavor: string) => ({ flavor, __secrets: ["flavor"] });
@@ -73,4 +73,14 @@ test("the keys of secret labels are not in an error, neither in the path nor in 
   expect(said).toContain("labels: is reserved");
   expect(said).toContain("[secret] is reserved");
   expect(said).not.toMatch(/acme|hush/);
+});
+
+test("a secret that an update replaces is not in its error", async () => {
+  const service = await startService();
+  const saved = await existingInstance(service, { flavor: "s3cret-old", __secrets: ["flavor"] });
+  service.emulator.refuseUpdatesOf("flavor", { detail: "s3cret-old can't become s3cret-new" });
+  const news = changed(saved, { flavor: "s3cret-new" });
+  const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+  expect(message).toContain("[secret]");
+  expect(message).not.toContain("s3cret-");
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fastClock } from "../../polling/fast-clock";
-import { type OneInstance, oneInstance } from "../one-instance";
-import type { Service } from "../service";
+import { OneInstance, oneInstance } from "../one-instance";
+import { type Service, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 const LARGE = { ...SHORT, flavor: "m1.large" };
@@ -346,4 +346,20 @@ describe("a creation whose running operation named another object than its resul
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
   });
+});
+
+test("a replacement after an interrupted update creates another instance before it deletes the old one", async () => {
+  const service = await startService({ behaviour: { putReply: 202, operationMs: 5_000 } });
+  const stack = new OneInstance(service);
+  const args = { name: undefined, __timeouts: { update: "2s" } };
+  expect(await stack.up(args)).toBeUndefined();
+  const { id } = stack.inState();
+  expect(await stack.up({ ...args, flavor: "m1.large" })).toContain("Run `pulumi up` again");
+  service.emulator.finishOperations();
+  service.emulator.clearRequests();
+  expect(await stack.up({ ...args, flavor: "m1.large", image: "alpine-3" })).toBeUndefined();
+  const writes = service.emulator.requests.filter(({ method }) => method !== "GET");
+  expect(writes.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
+  expect(stack.inState().id).not.toBe(id);
+  expect([...service.emulator.instances.keys()]).toEqual([stack.inState().id]);
 });

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
+import { oneInstance } from "../one-instance";
+import { existingInstance } from "../service";
+import { startRaced } from "./raced-service";
+
+type Labels = Record<string, string>;
+
+/** Forms in which a service may return labels. */
+const forms: Record<string, (labels: Labels) => unknown> = {
+  "a list of keys and values": (labels) => Object.entries(labels).map(([key, value]) => ({ key, value })),
+  "a list of names and values": (labels) => Object.entries(labels).map(([name, value]) => ({ name, value })),
+  "a list with capitalized fields": (labels) =>
+    Object.entries(labels).map(([Key, Value]) => ({ Key, Value })),
+  "a list of maps": (labels) => Object.entries(labels).map(([key, value]) => ({ [key]: value })),
+  "a list of key=value": (labels) => Object.entries(labels).map((pair) => pair.join("=")),
+  "a list of key:value": (labels) => Object.entries(labels).map((pair) => pair.join(":")),
+  "a string of key=value": (labels) =>
+    Object.entries(labels)
+      .map((pair) => pair.join("="))
+      .join(", "),
+};
+
+/** An instance with the label `role=web`, at a service that returns labels in this form, to which somebody adds a label. */
+async function sharedInstance(form: (labels: Labels) => unknown) {
+  const { service, web } = await oneInstance({
+    behaviour: { spelling: (now: object) => ({ ...now, labels: form(Object(now).labels) }) },
+  });
+  expect(await web.up({ labels: { role: "web" } })).toBeUndefined();
+  const { id } = web.inState();
+  service.emulator.edit(id, { labels: { role: "web", owner: "ops" } });
+  await web.refresh();
+  return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+}
+
+describe("an in-place update keeps the labels of others if the service returns labels as", () => {
+  test.each(Object.entries(forms))("%s", async (_name, form) => {
+    const { web, labels } = await sharedInstance(form);
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(labels()).toEqual({ role: "api", owner: "ops" });
+    expect(await web.up({ labels: {} })).toBeUndefined();
+    expect(labels()).toEqual({ owner: "ops" });
+  });
+});
+
+describe("if the service omits the empty value of a label in a list of keys and values", () => {
+  const omitEmpty = (labels: Labels): unknown =>
+    Object.entries(labels).map(([key, value]) => (value === "" ? { key } : { key, value }));
+
+  async function withEmptyLabel(role: string) {
+    const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels: { role } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { role, theirs: "" } });
+    await web.refresh();
+    return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+  }
+
+  test("an in-place update keeps the label", async () => {
+    const { web, labels } = await withEmptyLabel("web");
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(labels()).toEqual({ role: "api", theirs: "" });
+  });
+
+  test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
+    const { web, labels } = await withEmptyLabel("");
+    expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
+    expect(labels()).toEqual({ role: "", theirs: "" });
+  });
+});
+
+test("a label called name is read in a list of maps", async () => {
+  const { web, labels } = await sharedInstance((given) =>
+    Object.entries({ ...given, name: "mine" }).map(([key, value]) => ({ [key]: value })),
+  );
+  expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+  expect(labels()).toEqual({ role: "api", owner: "ops", name: "mine" });
+});
+
+test.each([0, false, "", "n/a", "None", "-"])(
+  "an in-place update sends labels if the service returns %j for an instance without labels",
+  async (none) => {
+    const spelling = (now: object) => ({
+      ...now,
+      ...(Object.keys(Object(now).labels).length === 0 && { labels: none }),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({})).toBeUndefined();
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual({ role: "api" });
+  },
+);
+
+describe("if the service returns labels in an unknown form", () => {
+  const keysOnly = (labels: Labels): unknown => Object.keys(labels);
+
+  test("an in-place update of an instance with labels is rejected, and changes nothing", async () => {
+    const { web, labels } = await sharedInstance(keysOnly);
+    const error = await web.up({ labels: { role: "web" }, flavor: "m1.large" });
+    expect(error).toContain("shows labels in an unknown form");
+    expect(error).toContain('Add "labels" to ignoreChanges');
+    expect(labels()).toEqual({ role: "web", owner: "ops" });
+  });
+});
+
+const inLowerCase = (labels: unknown): Properties =>
+  Object.fromEntries(Object.entries(Object(labels)).map(([key, value]) => [key.toLowerCase(), value]));
+
+test("labels whose keys the service shows in lower case are changed and removed", async () => {
+  const service = await startRaced({
+    behaviour: { spelling: (now) => ({ ...now, labels: inLowerCase(now.labels) }) },
+  });
+  const saved = await existingInstance(service, { labels: { Team: "web" } });
+  const { outs } = await service.updated(saved, { labels: { Team: "api" } });
+  expect(outs).toMatchObject({ labels: { Team: "api" } });
+  expect("__words" in outs).toBe(false);
+  expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ labels: { Team: "api" } });
+  await service.updated(saved, { labels: {} }, outs);
+  expect(service.fieldsOf(saved).labels).toEqual({});
+});
+
+test("labels in lower case that an older version didn't recognize are not a conflict", async () => {
+  const service = await startRaced();
+  const saved = await existingInstance(service, { labels: { Team: "web" } });
+  service.emulator.edit(saved.id, { labels: { team: "web" } });
+  const state = { ...saved.state, __words: { labels: {} }, __keepsCase: undefined };
+  await service.updated(saved, { labels: { Team: "api" } }, state);
+  expect(service.fieldsOf(saved).labels).toEqual({ Team: "api" });
+});
+
+describe("a label key that only changes its case", () => {
+  const renames: [Properties, Properties][] = [
+    [{ tier: "a" }, { Tier: "a" }],
+    [{ Tier: "a" }, { tier: "a" }],
+    [{ TIER: "a" }, { Tier: "a" }],
+    [{ tier: "a" }, { Tier: "b" }],
+    [
+      { TIER: "a", team: "web" },
+      { Tier: "b", team: "web" },
+    ],
+  ];
+
+  describe.each([200, 204, 202] as const)("in a PUT with the reply %d", (putReply) => {
+    test.each(renames)(
+      "converges at a service that shows keys in lower case: %j → %j",
+      async (first, labels) => {
+        const spelling = (now: object) => ({ ...now, labels: inLowerCase(Object(now).labels) });
+        const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+        expect(await web.up({ labels: first })).toBeUndefined();
+        expect(await web.up({ labels })).toBeUndefined();
+        await web.refresh();
+        service.emulator.clearRequests();
+        expect(await web.up({ labels })).toBeUndefined();
+        expect(service.emulator.requests).toEqual([]);
+        expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual(labels);
+      },
+    );
+  });
+
+  test("is an error if a service that keeps the case ignores it", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { Team: "web", tier: "a" } });
+    service.emulator.ignoreUpdatesOf("labels");
+    expect(await web.up({ labels: { Team: "web", Tier: "a" } })).toContain("did not change labels");
+  });
+
+  test("is a conflict if somebody else has changed its value", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { tier: "a" } });
+    service.emulator.edit(web.inState().id, { labels: { tier: "theirs" } });
+    expect(await web.up({ labels: { Tier: "a" } })).toContain("somebody else changed labels.tier");
+  });
+});
+
+describe("somebody else's label whose key differs from the program's only in case", () => {
+  const labels = { Owner: "us" };
+  const theirs = { labels: { owner: "them" } };
+
+  test("is kept by an import", async () => {
+    const { service, web } = await oneInstance();
+    const { id } = service.emulator.addInstance({ project: web.project, name: "web", ...theirs });
+    expect(await web.up({ labels, __import: id })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
+  });
+
+  test.each(["after a refresh", "without one"])(
+    "is kept if somebody removes the program's label: %s",
+    async (when) => {
+      const { service, web } = await oneInstance();
+      await web.up({ labels });
+      const { id } = web.inState();
+      service.emulator.edit(id, theirs);
+      if (when === "after a refresh") {
+        await web.refresh();
+        expect(web.inState().inputs.labels).toEqual({});
+        expect(await web.up({ labels })).toBeUndefined();
+        expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
+      } else {
+        expect(await web.up({ labels: {} })).toBeUndefined();
+        expect(service.emulator.instances.get(id)?.fields).toMatchObject(theirs);
+      }
+    },
+  );
+});
+
+test("an import at a service that shows keys in lower case requires no update", async () => {
+  const { service, web } = await oneInstance();
+  const { id } = service.emulator.addInstance({
+    project: web.project,
+    name: "web",
+    labels: { owner: "us" },
+  });
+  service.emulator.behaviour.spelling = (now) => ({ ...now, labels: inLowerCase(now.labels) });
+  expect(await web.up({ labels: { Owner: "us" }, __import: id })).toBeUndefined();
+  await web.refresh();
+  expect(web.inState().inputs).toMatchObject({ labels: { Owner: "us" } });
+});
