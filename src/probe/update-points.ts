@@ -154,9 +154,7 @@ export const updatePoints = {
   }),
 } satisfies Points<Facts>;
 
-/**
- * Returns the reason why a field didn't change. An outdated revision or a lagging reply doesn't prove that the service ignores the field.
- */
+/** Returns the reason why a field didn't change. An outdated revision or a lagging reply proves nothing about the field. */
 function failureOf(
   name: string,
   { reply: { status } }: Exchange,
