@@ -11,7 +11,7 @@ import type { State, StoredInstance, StoredProject } from "./state";
 const OBJECT_KINDS: readonly ObjectKind[] = ["project", "instance", "operation"];
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Implements {@link Emulator}. Each access to objects first ends the operations that are due. */
+/** Implements {@link Emulator}. Operations that are due end before each access to objects. */
 export class Controls implements Emulator {
   constructor(
     private readonly service: Service,

@@ -26,7 +26,7 @@ export type Normalization = (typeof normalizations)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The functions that normalize fields. Normalized values don't change any more, so a request may contain either form. */
+/** The functions that normalize fields. Normalizing a value twice changes nothing, so a request may contain either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   ids: ({ image, flavor, network }) => ({
     image: idOf("img", image),

@@ -84,8 +84,8 @@ function pause(soFar: WaitSoFar): number {
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
-  // A jump can be shorter by the travel time of the next poll. With few progress values, the estimate depends on the 202 reply, whose
-  // travel time is unknown.
+  // The pause ends early by the travel time of the next poll. With few progress values, the estimate depends on the 202 reply, whose travel
+  // time is unknown.
   const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;

@@ -63,8 +63,8 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The maximum number of retries for error codes with typical causes such as a proxy's error page, a truncated reply, or a 404 right after
- * the creation.
+ * The maximum number of retries by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the
+ * creation.
  */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
@@ -195,7 +195,7 @@ function reportProgress(
     const { elapsedMs } = soFar;
     onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
   } catch {
-    // An exception of the listener must not end the wait.
+    // An exception thrown by the listener must not end the wait.
   }
 }
 

@@ -317,7 +317,7 @@ class Exercise {
     return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
   }
 
-  /** Waits for the operation of a change. Failed and purged operations are reported elsewhere. */
+  /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */
   private async settled(accepted: Accepted | undefined): Promise<void> {
     if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
       await this.life.end(accepted.operation);

@@ -96,11 +96,7 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
   };
 }
 
-/**
- * Checks that the provider process can load this package from the program's folder. The error of that process wouldn't contain a solution.
- *
- * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
- */
+/** Pulumi's host doesn't pass the option `import`, so the id becomes an input */
 function requireProviderFromProgram(resourceName: string): void {
   try {
     createRequire(path.join(process.cwd(), "index.js")).resolve("pulumi-cloudinfra/provider");
@@ -114,7 +110,12 @@ function requireProviderFromProgram(resourceName: string): void {
   }
 }
 
-/** Warns once per program run if a token or a client secret is stored in plaintext in the stack's settings file. */
+/**
+ * Checks that the provider process can load this package from the program's folder. Otherwise, that process would fail without a useful
+ * hint.
+ *
+ * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
+ */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
   if (run.hasWarnedOfToken) return;
@@ -144,7 +145,11 @@ function isEncrypted(key: string): boolean {
  */
 export function shortTraces(isLookedUp: boolean) {
   const before = Error.stackTraceLimit;
-  // An assignment would throw an error if the program has frozen the built-in objects.
+  // Disables stack traces until `end` is called, because capturing them takes most of the time of a large program. The SDK captures four
+  // stack traces for each property, to report promises that never resolve.
+  //
+  // @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack
+  // trace
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {

@@ -34,7 +34,7 @@ function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Outp
 function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
   if (!pulumi.CustomResource.isInstance(resource)) return resource.urn;
   if (pulumi.resourceType(resource) !== typeTokens.instance) return resource.id;
-  // A preview that updates an instance knows the id of the instance, but not its URL. The URL is secret if the name is secret.
+  // In a preview that updates an instance, the id is known, but the URL is unknown. The URL is secret if the name is secret.
   return pulumi.unsecret(pulumi.output<unknown>(Reflect.get(resource, "url")));
 }
 
