@@ -78,7 +78,7 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
     path === "*" || path === "[*]" ? resource.outputs : path,
   );
   const opts = { ...given.opts, ...(ignoreChanges && { ignoreChanges }) };
-  const { import: imported, ...options } = opts; // the host can't import, so the id becomes an input
+  const { import: imported, ...options } = opts; // Pulumi's host doesn't pass the option `import`
   if (imported !== undefined && !isManaged(opts)) {
     throw new Error(
       `cloudinfra: "${name}" has the option \`import\` and the option \`id\` or \`urn\`. Use \`import\` to manage the object, ` +
@@ -96,7 +96,12 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
   };
 }
 
-/** Pulumi's host doesn't pass the option `import`, so the id becomes an input */
+/**
+ * Checks that the provider process can load this package from the program's folder. Otherwise, that process would fail without a useful
+ * hint.
+ *
+ * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
+ */
 function requireProviderFromProgram(resourceName: string): void {
   try {
     createRequire(path.join(process.cwd(), "index.js")).resolve("pulumi-cloudinfra/provider");
@@ -110,12 +115,7 @@ function requireProviderFromProgram(resourceName: string): void {
   }
 }
 
-/**
- * Checks that the provider process can load this package from the program's folder. Otherwise, that process would fail without a useful
- * hint.
- *
- * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
- */
+/** Warns once per program run if a token or a client secret is stored in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
   if (run.hasWarnedOfToken) return;
@@ -138,18 +138,14 @@ function isEncrypted(key: string): boolean {
 }
 
 /**
- * Disables stack traces until `end` is called, because they take most of the run time of a program with many resources. The SDK captures
- * four stack traces for each property, to report promises that never resolve.
+ * Disables stack traces until `end` is called. The SDK captures four stack traces for each property, to report promises that never resolve.
+ * In a large program, these stack traces take most of the time.
  *
  * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
  */
 export function shortTraces(isLookedUp: boolean) {
   const before = Error.stackTraceLimit;
-  // Disables stack traces until `end` is called, because capturing them takes most of the time of a large program. The SDK captures four
-  // stack traces for each property, to report promises that never resolve.
-  //
-  // @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack
-  // trace
+  // An assignment would throw an error if the program has frozen the built-in objects.
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {
