@@ -137,10 +137,7 @@ function temporaryFolder(): string {
 /** The process ids are stored, because the parent's process id changes when the parent exits. */
 let lineage: readonly number[] | undefined;
 
-/**
- * Returns the process ids of the parent and, if known, the grandparent. One of these processes is the engine, and the other may be a
- * script.
- */
+/** Returns the process ids of the parent and, if known, the grandparent. Either of these processes may be the engine. */
 function ancestors(): readonly number[] {
   lineage ??= [process.ppid, parentOf(process.ppid) ?? 0].filter((pid) => pid > 1);
   return lineage;
