@@ -9,19 +9,19 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
 /**
- * The maximum duration of a creation, in seconds. The first reply may give the start of the creation as `created_at`, and later replies its
- * end.
+ * The assumed maximum duration of a creation, in seconds. In the first reply, `created_at` may be the start of the creation, and in later
+ * replies the end.
  */
 const LONGEST_CREATION_S = 3_600;
 
-/** Reports whether an object with the recorded id was created later than the recorded object. Services may reuse ids (I1). */
+/** Reports whether the object with the recorded id was created after the recorded object, because services may reuse ids (I1). */
 export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
   return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
 }
 
 /**
- * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. This requires two independent
- * checks while the project is visible. Warns about the other object, which isn't changed.
+ * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. Two independent checks must
+ * confirm this while the project is visible. A warning mentions the other object, which isn't changed.
  *
  * @param shown the object with the recorded id, as it was just read
  * @throws CloudInfraError `forbidden` if the token may belong to another account
@@ -66,7 +66,7 @@ function mayBeOtherAccount(
   );
 }
 
-/** Returns the error for an update of an object whose id now belongs to another object. */
+/** Returns the error for an update of an object whose id now belongs to a different object. */
 export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",
