@@ -16,7 +16,7 @@ export const typeTokens = {
   instance: "pulumi-nodejs:dynamic/cloudinfra:Instance",
 } as const;
 
-/** Returns the code that the engine stores with a resource. It never changes, so old states work with new versions of this package. */
+/** Returns the code that the engine stores with a resource. Never change this code, because old states contain it. */
 export function providerText(kind: keyof typeof typeTokens): string {
   return `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`;
 }

@@ -51,7 +51,7 @@ function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buf
 }
 
 /**
- * Reads and decompresses a body. Stops if the body exceeds {@link MAX_BODY_BYTES}.
+ * Reads and decompresses a body. Stops if the body exceeds `MAX_BODY_BYTES`.
  *
  * @param coding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
  */
@@ -131,8 +131,8 @@ export function excerpt(text: string): string {
 const MAX_DEPTH = 100;
 
 /**
- * Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. The result for invalid JSON
- * is undefined.
+ * Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. For invalid JSON, the
+ * result is unspecified.
  */
 export function limitNesting(text: string): string {
   let kept = "";

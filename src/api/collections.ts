@@ -140,7 +140,7 @@ const flag = v.pipe(
 
 const pageSchema = v.pipe(
   v.looseObject({}),
-  // A reply without any of these members is not an empty page, but a different kind of object.
+  // A reply without a list, a cursor and `has_more` is not an empty page, but a different kind of object.
   v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
   v.looseObject({
     // Some services return an empty list as null, or omit the list.

@@ -79,7 +79,7 @@ export function isLoopback(hostname: string): boolean {
 
 /** The target of a link from the service: a Location header or a result_url. */
 export interface Link {
-  /** The URL at the endpoint's origin, to which the token may be sent. Undefined if the link points outside of the API. */
+  /** The URL at the endpoint's origin, to which the token may be sent, or `undefined` if the link points outside of the API. */
   readonly url: string | undefined;
   /** The last two segments of the path, such as `operations` and `op-1`. */
   readonly collection: string | undefined;

@@ -60,7 +60,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
     const { retryAfterMs } = reply;
     const operation = { id, url, status, progress, resultUrl, startedAt, finishedAt, retryAfterMs };
-    // The specification doesn't define `resource` and `result` (§2.3). In a running operation, these fields may contain a type or a status.
+    // The specification doesn't define `resource` and `result` (§2.3). In a running operation, both fields may contain a type or a status.
     const resource = body.resource_id ?? (isTerminal(operation) ? (body.resource ?? body.result) : undefined);
     return {
       ...operation,

@@ -36,7 +36,7 @@ export interface ApiRequest extends RetryableRequest {
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  /** The token to send instead of the client's token. It is never renewed. An empty string sends no token. @default the client's token */
+  /** The token to send instead of the client's token, without renewal. An empty string sends no token. @default the client's token */
   readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;

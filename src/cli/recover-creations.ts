@@ -76,7 +76,7 @@ const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
  * Returns the URN that the next `up` uses. `pulumi stack rename` changes the URN in the state but not in the inputs, so the stack and the
- * project come from the state. The other parts come from the inputs. They differ from the state if the name of a parent contains "::".
+ * project come from the state. The other parts come from the inputs, because the two URNs differ if the name of a parent contains "::".
  */
 export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;

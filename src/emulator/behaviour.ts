@@ -137,7 +137,7 @@ export interface Behaviour {
 
   // JSON
 
-  /** The form of fields without a value in replies: omitted, or null. Empty lists and maps have the same form. @default "omitted" */
+  /** The form of missing values in replies: omitted, or null. Empty lists and maps are treated as missing values. @default "omitted" */
   absentValues: "omitted" | "null";
   /** Whether `progress` and the `status` of problem documents are strings. @default false */
   numbersAsText: boolean;

@@ -11,7 +11,7 @@ import type { State, StoredInstance, StoredProject } from "./state";
 const OBJECT_KINDS: readonly ObjectKind[] = ["project", "instance", "operation"];
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Implements {@link Emulator}. Operations that are due end before each access to objects. */
+/** Implements {@link Emulator}. Each method first ends all operations that are due. */
 export class Controls implements Emulator {
   constructor(
     private readonly service: Service,
@@ -199,8 +199,8 @@ function unknown(id: string): Error {
 export type ObjectKind = "project" | "instance" | "operation";
 
 /**
- * A running emulator. Its methods change objects, and make requests and operations fail. Field names are those of the specification, such
- * as `public_ip`. Methods that take an id throw an Error if no object has the id.
+ * A running emulator, with methods that change objects and make requests and operations fail. Field names are those of the specification,
+ * such as `public_ip`. Methods that take an id throw an Error if no object has the id.
  */
 export interface Emulator {
   /** The origin of the service, such as `http://127.0.0.1:8787`. */
@@ -241,7 +241,7 @@ export interface Emulator {
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
   /** Rejects every update that changes a field. @param problem changes to the rejection @default status 422 */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
-  /** Accepts updates of a field but leaves it unchanged. */
+  /** Accepts updates of a field, but doesn't change the value of the field. */
   ignoreUpdatesOf(field: string): void;
   /** Ends all running operations. Operations with a planned failure fail. */
   finishOperations(): void;

@@ -15,7 +15,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The object that the request created, or whose operation it started. Only the log contains this property. */
+  /** The object that the request created, or whose operation it started. The log contains the object, but the reply doesn't. */
   readonly subject?: Subject;
 }
 

@@ -7,7 +7,7 @@ export interface EmulatorRequest {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Whether the body exceeded {@link maxBodyBytes} and was dropped. */
+  /** Whether the body exceeded `maxBodyBytes` and was dropped. */
   readonly tooLarge: boolean;
 }
 

@@ -15,7 +15,7 @@ import { reset, send } from "./send";
 
 /** A request and the status of its reply. */
 export interface LoggedRequest extends ReceivedRequest {
-  /** The status of the reply. It is 0 before a reply is sent, and if a fault prevents a valid reply. */
+  /** The status of the reply. The status is 0 if no reply was sent, or if a fault prevents a valid reply. */
   readonly status: number;
   /** The fault that affected the request. @default none */
   readonly fault?: FaultKind;

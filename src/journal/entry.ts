@@ -41,7 +41,7 @@ export interface Entry {
   readonly recovered?: boolean | undefined;
   /** Whether the object may be in use, because `recover` can't determine whether the creation has finished in the meantime. */
   readonly isLate?: boolean | undefined;
-  /** The ids of objects that resources have imported since the creation started. Such an object belongs to the importing resource. */
+  /** The ids of objects that resources have imported since the creation started. An imported object belongs to the importing resource. */
   readonly imported?: readonly string[];
   /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
   readonly resumedBy?: string;

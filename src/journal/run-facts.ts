@@ -23,7 +23,7 @@ export type Fact =
   | { readonly resuming: string }
   /** The creation with this key is finished. */
   | { readonly finished: string }
-  /** The resource with this key is being replaced. The creation of its replacement finishes its unfinished creations. */
+  /** The resource with this key is being replaced. When its replacement is created, its unfinished creations are finished. */
   | { readonly replacing: string }
   /** The run has a program, which warns about unfinished creations. A process that only deletes resources can't detect the program. */
   | { readonly hasProgram: true };
@@ -41,7 +41,7 @@ export class RunFacts {
   private readonly name: string;
   private isTidy = false;
 
-  /** @param run the address of the engine, which identifies the run. Undefined if this process is the only one of its run */
+  /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
@@ -166,8 +166,8 @@ function isRunning(pid: number): boolean {
 export const DELETION_SUFFIX = ".deletion";
 
 /**
- * The objects whose deletion this machine has requested with the current token. If the engine couldn't save a deletion, this record proves
- * that the object was deleted, and that the token can't merely no longer read it.
+ * The objects whose deletion this machine has requested with the current token. If the engine couldn't save a deletion, only this record
+ * proves that the object was deleted. Otherwise, the token might merely have lost a permission.
  */
 export class DeletionRequests {
   /** @param token returns the current token. Only its hash is written. A different token may have fewer permissions */

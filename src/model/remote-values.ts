@@ -26,7 +26,7 @@ export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): 
   return remote === "" ? null : referencedValue(field, remote, ...own);
 }
 
-/** Returns the remote values to record after a create or an update. These are the values that differ from the arguments. */
+/** Returns the remote values that differ from the arguments after a create or an update. */
 export function remoteValuesAfter(
   fields: readonly Field[],
   values: Arguments,

@@ -8,7 +8,7 @@ export type Json = unknown;
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, Json>>;
 
-/** The arguments of a project or an instance. Each may be an unknown value in previews, which is a string: see {@link isUnknown}. */
+/** The arguments of a project or an instance. Each may be an unknown value in previews, which is a string: see `isUnknown`. */
 export interface Arguments {
   readonly name?: string | undefined;
   readonly region?: string | undefined;

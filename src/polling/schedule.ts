@@ -3,9 +3,9 @@ import type { CloudInfraError } from "../diagnostics/error";
 export interface Sample {
   /** The time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
-  /** The duration of the poll in milliseconds. Undefined for progress that was known before the first poll. */
+  /** The duration of the poll in milliseconds, or `undefined` for progress that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
+  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 

@@ -10,8 +10,8 @@ import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 /**
  * Returns an object, or confirms that the object no longer exists. An object no longer exists if the service reports its deletion, or if
  * two independent checks don't find it while its project is visible. Outages and missing permissions are never treated as deletions. The
- * absence of a project proves nothing, unless this machine has requested the deletion. If the project is found, the record of that request
- * is removed.
+ * absence of a project proves nothing, unless this machine has requested the deletion. If a project is found, the record of its deletion
+ * request is removed.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -28,7 +28,7 @@ export async function findOrConfirmAbsence(
 }
 
 /**
- * Reads an object now, or confirms its absence like {@link findOrConfirmAbsence}. If a project is found, the record of its deletion request
+ * Reads an object now, or confirms its absence like `findOrConfirmAbsence`. If a project is found, the record of its deletion request
  * is kept, because the deletion may still be in progress.
  */
 export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
@@ -127,7 +127,7 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
   );
 }
 
-/** Reports whether an error comes from {@link requireObject}, which confirms absences. A 404 from another request proves nothing. */
+/** Reports whether an error comes from `requireObject`, which confirms absences. A 404 from another request proves nothing. */
 export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
@@ -183,7 +183,7 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. Two checks are sufficient for a project, because a
+ * Returns a created object, or confirms its absence like `findOrConfirmAbsence`. Two checks are sufficient for a project, because a
  * token that can read the project's creation belongs to the same account.
  */
 export async function findCreatedOrAbsent(

@@ -132,8 +132,8 @@ export function requireRecordedEndpoint(
 }
 
 /**
- * Throws an error if a different provider started the creation. Its token may belong to another account, so the object might be invisible
- * and be created twice.
+ * Throws an error if a different provider started the creation. The token of this provider may belong to another account, so the object
+ * might be invisible and be created twice.
  */
 export function requireSameProvider(
   { session, kind }: Context,

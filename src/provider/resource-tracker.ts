@@ -55,7 +55,7 @@ export interface LiveObject {
 export class ResourceTracker {
   /** The organization of the stack. The first check sets it or, in a run without checks, the first delete. */
   organization: string | undefined;
-  /** The folder of Pulumi's project file, relative to the program's folder, if they differ. It is set together with the organization. */
+  /** The folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
   projectFolder: string | undefined;
   /** Whether this run is a preview. */
   isPreview = false;
@@ -158,7 +158,7 @@ export class ResourceTracker {
     return this.holders.get(key);
   }
 
-  /** Records a diff of a state. If a check has preceded the diff, an object that won't be replaced becomes live. */
+  /** Records a diff of a state. If a check has preceded the diff, an object that won't be replaced is live from now on. */
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,

@@ -103,7 +103,7 @@ export class Sessions {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
-  /** The session, if a call has opened it. */
+  /** The session of this process, or `undefined` if no call has opened it yet. */
   get opened(): Session | undefined {
     return this.session;
   }

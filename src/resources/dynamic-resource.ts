@@ -45,7 +45,7 @@ export function beginConstruction(
     return completed(resource, name, { props, opts });
   };
   return {
-    /** The options for the SDK's constructor. They include a transformation that runs after all other transformations. */
+    /** The options for the SDK's constructor, including a transformation that runs after all other transformations. */
     options: {
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],

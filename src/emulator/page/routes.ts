@@ -34,7 +34,7 @@ const action = v.union([
   v.strictObject({ run: v.picklist(["fail-next-operation", "end-operations", "clear-log"]) }),
 ]);
 
-/** The page at `/`. Its timer runs only while a browser displays the page. */
+/** The page at `/`. A timer runs only while a browser displays the page. */
 export class Page {
   private readonly streams = new Set<ServerResponse>();
   private timer: NodeJS.Timeout | undefined;
@@ -108,7 +108,7 @@ export class Page {
     reply(outgoing, error === undefined ? 204 : 400, error ?? "");
   }
 
-  /** Runs an action of the page. If the action is invalid, returns the reason. */
+  /** Runs an action of the page. Returns the reason if the action is invalid. */
   private run(body: string): string | undefined {
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), action), body);
     if (!parsed.success) return "The body is not an action of the page.";

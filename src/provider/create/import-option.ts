@@ -38,8 +38,8 @@ import {
 } from "./unfinished";
 
 /**
- * Returns the id in the `import` option. Returns `undefined` if the resource has already imported that object. Its replacement is then
- * created.
+ * Returns the id in the `import` option. If the resource has already imported that object, returns `undefined`, so that its replacement
+ * creates a new object.
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;

@@ -21,12 +21,12 @@ import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
- * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. Such a reply may merely
+ * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. This reply may merely
  * repeat the request.
  */
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
-  /** The creation failed. It may have left a failed object. */
+  /** The creation failed, and may have left a failed object. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
   /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
@@ -209,9 +209,7 @@ export function keyAfter(spent: string | undefined, first: string): string {
   return first;
 }
 
-/**
- * Throws an error if another process has resumed the creation in the meantime. That process may already have saved and updated the object.
- */
+/** Throws an error if another process has resumed the creation in the meantime, and may have saved and updated the object. */
 export async function requireNotTakenOver(
   { session, kind }: Context,
   id: string,

@@ -38,7 +38,7 @@ export class ListCache implements PauseListener {
     private readonly clock: Clock,
   ) {}
 
-  /** Reports whether the cache has a recent list that {@link seek} can search. */
+  /** Reports whether the cache has a recent list that `seek` can search. */
   get usable(): boolean {
     return this.current !== undefined;
   }

@@ -67,7 +67,7 @@ export class ObjectGetter {
     return undefined;
   }
 
-  /** Reads an object that a list contains, even if one earlier reply has rejected GET. */
+  /** Reads an object that a list contains. A single earlier rejection of GET is ignored. */
   async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
     const first = await this.confirmed(ref, options);

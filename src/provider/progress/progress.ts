@@ -40,7 +40,7 @@ export class Progress implements PauseListener {
   /** Whether a message was written since the last line in CI. */
   private isFresh = false;
   private cancel: (() => void) | undefined;
-  /** The time of the alarm that {@link cancel} cancels. */
+  /** The time of the alarm that `cancel` cancels. */
   private dueMs = 0;
 
   constructor(
@@ -51,7 +51,7 @@ export class Progress implements PauseListener {
     this.beganMs = options.clock.now();
   }
 
-  /** Displays the progress of the call after a few seconds, until {@link clear} is called. */
+  /** Displays the progress of the call after a few seconds, until `clear` is called. */
   begin(): this {
     this.tickLater();
     return this;

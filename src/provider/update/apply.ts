@@ -89,9 +89,7 @@ export async function applyUpdate(
       );
 }
 
-/**
- * Returns the state without an empty list of SSH keys that the program no longer sets. Keys that another user has added may then remain.
- */
+/** Returns the state without an empty list of SSH keys that the program no longer sets. Keys of other users may then remain. */
 function withoutReleased({ kind }: Context, state: Recorded, news: Desired): Recorded {
   const released = kind.fields.filter(
     (field) =>
@@ -130,7 +128,7 @@ function notYetApplied(
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
-/** Returns the error for an object with a revision from before the update. Such an object isn't saved, because it proves nothing. */
+/** Returns the error for an object with a revision from before the update. An outdated object proves nothing, so it isn't saved. */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still returns an older revision of ${kind.name} ${change.id}`;
   const hint = "Run `pulumi up` again, on any machine, to check the result of the update";

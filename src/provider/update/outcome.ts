@@ -37,7 +37,7 @@ export interface UpdateOutcome {
   readonly before?: ApiObject;
   /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];
-  /** Whether another user's update has set the revision of the object. That update may have changed properties that the reply omits. */
+  /** Whether another user's update has set the revision of the object, and may have changed properties that the reply omits. */
   readonly isOthers?: boolean;
   /** Whether the object is older than the update, so that it proves nothing about the update. */
   readonly isOutdated?: boolean;

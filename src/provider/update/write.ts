@@ -48,7 +48,7 @@ export async function prepareWrite(
  * Sends the update. If-Match contains the revision at which the unmanaged fields were read (§4.5), so a lagging read can't overwrite
  * anything. If that revision is outdated, reads the object again and retries, unless a managed property has changed.
  *
- * @param first the object of {@link prepareWrite}
+ * @param first the object of `prepareWrite`
  * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing is overwritten. If `sent` is set, an earlier attempt may
  * have been applied
  */
