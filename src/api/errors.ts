@@ -19,7 +19,7 @@ export interface RequestHistory {
   /** The protocol of the URL, including the colon. */
   readonly protocol: string;
   readonly path: string;
-  /** Whether the path always exists in this API. If it does, a 404 without a problem document comes from a different service. */
+  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. */
   readonly collection: boolean;
   attempts: number;
   /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */
@@ -178,7 +178,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   return new CloudInfraError("timeout", reason, { ...details, cause: failure });
 }
 
-/** Adds the unknown outcome of an earlier attempt to an error between two attempts, such as a missing token. */
+/** Marks an error between two attempts, such as a missing token, if the outcome of an earlier attempt is unknown. */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
   if (!isCloudInfraError(error) || error.sent || history.unknown.length === 0) return error;
   const { method, path, attempts } = history;

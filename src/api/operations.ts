@@ -136,11 +136,11 @@ export type Accepted =
 
 /**
  * Parses the reply to a POST, PUT or DELETE. The Location and the body determine whether the reply is an object or an operation. The status
- * isn't sufficient, because the creation of a project may return either (§1 and §4.2 contradict each other).
+ * isn't sufficient, because the creation of a project may return an object or an operation (§1 and §4.2 contradict each other).
  *
  * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the requested id is the object. A body without
- * an id only confirms the request. A body with another id and a `status` may be a renamed instance, so it is an operation only in a 202
- * reply (§4.1) or with an operation's Location.
+ * an id only confirms the request. A body with a different id may be a renamed instance. Such a body is an operation only in a 202 reply
+ * (§4.1) or with an operation's Location.
  *
  * @param requested the id of the object to update or delete
  */

@@ -40,9 +40,7 @@ export interface ApiRequest extends RetryableRequest {
   readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /**
-   * Whether the path always exists in this API. If it does, a 404 without a problem document comes from a different service. @default false
-   */
+  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. @default false */
   readonly collection?: boolean | undefined;
 }
 

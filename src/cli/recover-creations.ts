@@ -8,7 +8,7 @@ import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
-/** An interrupted creation whose outcome the state doesn't contain. */
+/** An interrupted creation, if the state doesn't contain its outcome. */
 export type InterruptedCreation = Readonly<ReturnType<typeof interruptedCreations>[number]>;
 
 /** Returns the title of a creation for messages, such as `instance "web"`. */

@@ -1,6 +1,6 @@
 import type { Normalization } from "./normalization";
 
-/** The effect of an operation. Operations create or delete projects and instances, or update instances. */
+/** The kind of an operation: the creation, the update or the deletion of an object. */
 export type OperationKind = "create" | "update" | "delete";
 
 /** The replies that a switch applies to: lists, reads of single objects, or both. */
@@ -102,7 +102,7 @@ export interface Behaviour {
   getObject: 200 | 404 | 405;
   /**
    * The place of an instance's revision in replies: the `ETag` header, a field, both, a weak `ETag`, or nowhere. If `getObject` isn't 200,
-   * a field also contains a revision that would otherwise be only in the header. @default "both"
+   * a revision in the header is also in a field. @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
   /**

@@ -93,13 +93,13 @@ export class Collection<T extends Stored> {
     return this.held.get(item.id) === item;
   }
 
-  /** Returns the object with an id as it is visible at a moment. */
+  /** Returns the object with the given id in the version that was visible at a moment. */
   shown(id: string, moment: Moment): T | undefined {
     const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
     return shown.findLast((item) => item !== undefined);
   }
 
-  /** Returns all objects after a position as they are visible at a moment. The first position is 1. */
+  /** Returns all objects after a position in the versions that were visible at a moment. The first position is 1. */
   *after(position: number, moment: Moment): Generator<Entry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];

@@ -15,7 +15,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The object that the request created, or whose operation it started. The log contains the object, but the reply doesn't. */
+  /** The object that the request created or started to change. The log contains the object, but the reply doesn't. */
   readonly subject?: Subject;
 }
 

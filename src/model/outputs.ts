@@ -238,8 +238,8 @@ function ipAddress(
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**
- * Returns the object with null for each removed field, because many services omit empty fields. A field was removed if the object's own URL
- * returned the field before, and omits it at a later revision.
+ * Returns the object with null for each removed field, because many services omit empty fields. A field was removed if an earlier reply
+ * contained the field, and the reply at a later revision omits it. Only replies from the object's own URL are considered.
  */
 export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
   const { shown = [], revision } = state;

@@ -190,8 +190,8 @@ function entriesOf(labels: unknown): Map<string, unknown> {
 }
 
 /**
- * Reports whether the remote value is certainly a normalized form of the desired value: only the case differs, or the remote value is the
- * address for a mode such as "auto" (§2.2).
+ * Reports whether the remote value is certainly a normalized form of the desired value. Only the case may differ, or the remote value is
+ * the address for a mode such as "auto" (§2.2).
  */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;

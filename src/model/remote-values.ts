@@ -63,7 +63,7 @@ function isApplied(pair: unknown): pair is Applied {
 
 /** The result of comparing an object with the recorded remote values. */
 export interface DriftResult {
-  /** The arguments. Each argument that another user has changed has its remote value. */
+  /** The arguments, with remote values for all arguments that another user has changed. */
   readonly values: Arguments;
   readonly remoteValues: RemoteValues;
   /** The applied values of changed arguments, if their remote values are known. */
@@ -176,8 +176,8 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
 }
 
 /**
- * Reports whether a different remote value is certainly a normalized form of the argument. For fields that require a replacement, a
- * difference in case is never drift, because the reply to the creation may not have contained the normalized form.
+ * Reports whether a different remote value is certainly a normalized form of the argument. In fields that require a replacement, a
+ * difference in case is never drift. The reply to the creation may not have contained the normalized form.
  */
 function isSameIgnoringCase({ change, isFixed }: Field, remote: unknown, value: unknown): boolean {
   if (change !== "replace" || typeof remote !== "string" || typeof value !== "string") return false;

@@ -186,7 +186,7 @@ export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.includes(`${typeTokens[name]}::`);
 }
 
-/** Returns a copy of the kind in which the setting `ipAddressField` determines the field of the public address. */
+/** Returns a copy of the kind. The setting `ipAddressField` determines the field that contains the public address. */
 export function withAddressField(kind: Kind, name: string | undefined): Kind {
   // Projects have no address. `projectKind` must not be copied, because kinds are compared by identity.
   if (name === undefined || kind === projectKind) return kind;

@@ -47,7 +47,7 @@ const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** Progress in bursts looks even at first. A jump therefore ends early by this multiple of the measured unevenness. */
+/** A jump ends early by this multiple of the measured unevenness, because progress in bursts seems to be even at first. */
 const CAUTION = 5;
 /** The minimum number of distinct progress values. With fewer values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;

@@ -63,7 +63,7 @@ export interface Facts {
   creation?: Exchange;
   /** The repeated creation request, and a different creation with the same key. */
   replay?: { readonly second: Exchange; readonly isSame: boolean; other?: Exchange };
-  /** The polls of the creation's operation, and other requests in between. */
+  /** All polls of the creation's operation, and any other requests during that time. */
   polls?: readonly Exchange[];
   /** The time at which the operation of the creation was purged. */
   end?:

@@ -204,8 +204,8 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // A creation isn't resumed if its object would require a replacement, and another resource may manage the object or `retainOnDelete`
-  // would keep the object.
+  // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object, or
+  // `retainOnDelete` would keep it.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};

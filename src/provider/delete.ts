@@ -63,8 +63,8 @@ export async function deleteResource(context: Context, id: string, state: Record
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // Without a program, it is unknown whether the state contains the object. If it does, the deletion of the object removes the entry.
-  // Otherwise, a warning at the end of the run mentions the object.
+  // Without a program, it is unknown whether the state contains the object. If the state contains the object, its deletion removes the
+  // entry. Otherwise, a warning at the end of the run mentions the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
   // If the engine saves the state only at the end, only the entry would record the replacement after the process was killed.

@@ -157,7 +157,7 @@ function otherResult({ kind }: Context, id: string, olds: Recorded, result: stri
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
-/** The end of an operation: a failure, or the id of its result if the operation contains an id. */
+/** The result of a finished operation: an error, or the id of the object if the operation contains an id. */
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;

@@ -194,7 +194,7 @@ export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.O
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
 
-/** Settings, and the object whose functions share one client. `ownerOf` is a function because an output would copy the object. */
+/** The settings for a function, and the owner of its client. `ownerOf` is a function because an output would copy the owner. */
 interface SettingsOf {
   readonly setting: Configuration;
   readonly ownerOf: () => object;

@@ -216,7 +216,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   return { object, found, wanted, differences };
 }
 
-/** Reports whether an update can remove only this field, because the reply contains the revision and all other fields. */
+/** Reports whether the reply contains the revision and all other fields, so that an update can't remove any other field. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>

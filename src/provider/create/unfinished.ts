@@ -59,8 +59,9 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 }
 
 /**
- * Reports whether the object of an unfinished creation may be deleted (I3). The state must contain the creation, or the engine must not
- * have saved the object. The object wasn't saved if create never returned it, or if the state still contains the object to be replaced.
+ * Reports whether the object of an unfinished creation may be deleted (I3). The object may be deleted if the state records the creation, or
+ * if the engine hasn't saved the object. The engine hasn't saved it if create didn't return it, or if the state still contains the replaced
+ * object.
  */
 function mayDelete(
   { session }: Context,

@@ -25,8 +25,8 @@ const MAX_PAUSE_MS = 15_000;
  * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), throws an error unless the object no longer
  * exists. Live objects are never deleted (L2).
  *
- * @param isRetained whether the program sets the option `retainOnDelete`. If it does, and the service doesn't support DELETE, the object is
- * kept with a warning. The engine uses the option from the state, which may be outdated
+ * @param isRetained whether the program sets the option `retainOnDelete`. The object is then kept with a warning if the service doesn't
+ * support DELETE. The engine uses the option from the state, which may be outdated
  * @param state the recorded object. If this process has already read a different object with that id, no request is sent
  */
 export async function removeObject(

@@ -171,8 +171,8 @@ interface RenamedObject {
 }
 
 /**
- * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object therefore matches
- * only if the reply or the operation of the update contains its id, or if the update was accepted and the creation dates are equal.
+ * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
+ * reply or the operation of the update contains its id. If the update was accepted, an equal creation date is also sufficient.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */

@@ -219,8 +219,8 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
 
 /**
  * Returns the state after an update. Fields that were not set keep their former values, so that the next `up` detects the difference. If
- * another user has changed the object since then, the state keeps the revision before that change, so that the next update doesn't
- * overwrite the change.
+ * another user has changed the object in the meantime, the state keeps the earlier revision. The next update then doesn't overwrite the
+ * change.
  */
 export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
   const { olds, news } = change;

@@ -34,8 +34,8 @@ export interface Change {
 }
 
 /**
- * Returns the values that an update requests, with null for removed values. If the object already has a desired value that isn't recorded,
- * another user has set the value, unless an earlier update of unknown outcome requested it.
+ * Returns the values that an update requests, with null for removed values. A desired value that the object already has was set by another
+ * user, unless the state or an earlier update of unknown outcome contains the value.
  */
 export function requestedChanges({
   fields,
