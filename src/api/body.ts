@@ -36,7 +36,7 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const MAX_EXCERPT_CHARACTERS = 200;
 
-/** The maximum length of strings in messages, which limits the time for redaction. */
+/** The maximum length of strings in messages. Longer strings are truncated before redaction, because redaction is slow. */
 const MAX_SHOWN_CHARACTERS = 10_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {

@@ -69,7 +69,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     };
   }
 
-  /** Returns the URL and the id of an operation. The last segment of the Location is the operation's id only below /operations. */
+  /** Returns the URL and the id of an operation. The last segment of a Location is the id only if the path contains /operations. */
   function addressOf({ location, url: from }: ApiReply, bodyId?: string) {
     const named = location === undefined ? undefined : readLink(location, from, endpoint);
     const link = named?.collection === "projects" || named?.collection === "instances" ? undefined : named;
@@ -119,7 +119,7 @@ function problemOf(error: unknown, redact: (text: string) => string): Problem | 
   return parseProblem(cleaned) ?? { detail, errors: [], extensions: {} };
 }
 
-/** Reports whether a value is empty or has only empty members. Some services return such a value if there is no error. */
+/** Reports whether a value is empty or has only empty members. Some services return an empty error in a successful operation. */
 function isBlank(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
   return value === undefined || value === null || value === false || value === "" || value === 0;

@@ -54,7 +54,7 @@ export interface ApiReply {
   readonly retryAfterMs: number | undefined;
   /** The requested URL, against which relative links are resolved. */
   readonly url: URL;
-  /** The request, for errors about the content of the reply. */
+  /** The request that was sent. Errors about the content of the reply contain this data. */
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 

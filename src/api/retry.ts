@@ -56,7 +56,7 @@ export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** Whether the service processed or definitely rejected a request. The outcome is `unknown` if neither is certain. */
+/** Whether the service processed or definitely rejected a request, or `unknown` if this is uncertain. */
 export type Outcome = "done" | "rejected" | "unknown";
 
 /**

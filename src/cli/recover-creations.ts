@@ -119,7 +119,7 @@ function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Depl
   )?.keys[0];
 }
 
-/** A time in the past that makes a key expire, so that the next `up` reports the creation and sends no request. */
+/** The time for creations whose start is unknown. The key is then treated as expired, so the next `up` sends no request. */
 const UNKNOWN_TIME = 0;
 
 /** Returns the journal entry of a creation, or `undefined` if the state lacks the key or an argument. */

@@ -102,7 +102,7 @@ export interface Behaviour {
   getObject: 200 | 404 | 405;
   /**
    * The place of an instance's revision in replies: the `ETag` header, a field, both, a weak `ETag`, or nowhere. If `getObject` isn't 200,
-   * a revision in the header is also in a field. @default "both"
+   * `header` and `weak` also add a field, because list items have no header. @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
   /**

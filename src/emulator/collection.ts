@@ -1,8 +1,8 @@
-/** The moment whose data a read returns: a time and the number of a request. Changes after that time or request are not visible. */
+/** A past moment, given by a time and the number of a request. A read at this moment doesn't return later changes. */
 export interface Moment {
   readonly at: number;
   readonly request: number;
-  /** The part of the data that is returned as of this moment. All other data is current. */
+  /** The part of the data that lags. All other data is current. */
   readonly part: "all" | "fields" | "objects";
   /** Whether deleted objects are visible. */
   readonly deleted: boolean;
@@ -13,7 +13,7 @@ export interface Chronicle {
   readonly now: () => number;
   /** The number of the current request. */
   readonly requests: number;
-  /** Returns the earliest moment whose data a read may still return. */
+  /** Returns the earliest moment that a lagging read may still use. */
   oldest(): { readonly at: number; readonly request: number };
 }
 

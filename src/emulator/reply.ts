@@ -27,7 +27,7 @@ export function bodyless(status: number, headers: Record<string, string> = {}): 
   return { status, headers, body: "" };
 }
 
-/** Replaces missing or empty values of an object with null, if `absentValues` requires this. */
+/** Replaces missing and empty values of an object with null, depending on the switch `absentValues`. */
 export function present({ absentValues }: Behaviour, object: Readonly<Record<string, unknown>>): object {
   if (absentValues === "omitted") return object;
   return Object.fromEntries(

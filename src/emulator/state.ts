@@ -122,7 +122,7 @@ export class State implements Chronicle {
     return names.some((name) => hiddenProjects.includes(name));
   }
 
-  /** Returns the moment whose data a list or a read of a single object currently returns. */
+  /** Returns the moment that a list, or a read of a single object, currently uses. */
   moment(reads: "lists" | "reads"): Moment {
     const { lagIn, lagPart, softDeleteIn } = this.behaviour;
     const lags = lagIn === "both" || lagIn === reads;
@@ -130,7 +130,7 @@ export class State implements Chronicle {
     return { ...then, part: lagPart, deleted: softDeleteIn === "both" || softDeleteIn === reads };
   }
 
-  /** Returns the earliest moment whose data a read may still return. */
+  /** Returns the earliest moment that a lagging read may still use. */
   oldest(): { at: number; request: number } {
     const { lagMs, lagRequests } = this.behaviour;
     const request = lagRequests === 0 ? Number.POSITIVE_INFINITY : this.requests - lagRequests - 1;

@@ -86,7 +86,7 @@ export class Journal {
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
-  /** For each file, the key of the entry that this process last read or wrote. A new entry may replace only that entry. */
+  /** For each file, the key of the entry that this process last read or wrote. A new entry can't replace an entry with a different key. */
   private readonly known = new Map<string, string>();
   /** For each key, the file of the entry that this process has read or written. */
   private readonly files = new Map<string, string>();

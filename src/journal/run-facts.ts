@@ -166,8 +166,8 @@ function isRunning(pid: number): boolean {
 export const DELETION_SUFFIX = ".deletion";
 
 /**
- * The objects whose deletion this machine has requested with the current token. If the engine couldn't save a deletion, only this record
- * proves that the object was deleted. Otherwise, the token might merely have lost a permission.
+ * The objects whose deletion this machine has requested with the current token. If the engine couldn't save a deletion, this record is the
+ * only evidence of the deletion. Without the record, the token might only have lost a permission.
  */
 export class DeletionRequests {
   /** @param token returns the current token. Only its hash is written. A different token may have fewer permissions */

@@ -177,7 +177,7 @@ export function isChanged(field: Field, before: unknown, after: unknown): boolea
   return isListed(before) !== isListed(after) || !sameValue(field, before, after);
 }
 
-/** Returns the inputs in which equal values have their recorded form, because the engine also compares the inputs. */
+/** Returns the inputs with their recorded form if they are equal to the state, because the engine also compares the inputs. */
 export function withRecordedForm<News extends Arguments>(
   fields: readonly Field[],
   olds: Arguments,

@@ -234,7 +234,7 @@ function ipAddress(
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output that contains the public address. The mode of the address has a different output. */
+/** The name of the output that contains the public address. The mode of the address is in the output `publicIp`. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**

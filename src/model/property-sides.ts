@@ -200,14 +200,14 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    // If a separate field contains the address, this field still contains the mode.
+    // The field still contains the mode if a separate field contains the address.
     addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
 /**
  * Reports whether the remote value may be a normalized form of the desired value, because the service has normalized this property before.
- * This doesn't prove that an update was applied.
+ * The possible match doesn't prove that an update was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;

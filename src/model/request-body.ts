@@ -86,7 +86,7 @@ function sendable(field: Field, value: unknown): unknown {
   throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** Matches a JSON object or list. The state may contain such a string instead of a plain value. */
+/** Matches a JSON object or list, which a state may contain instead of a plain value. */
 const JSON_TEXT = /^(?:\{|\[["{[])/;
 
 function isSendable({ type }: Field, value: unknown): boolean {

@@ -13,7 +13,7 @@ export interface Result {
   readonly verdict: Verdict;
   /** The observed behavior of the service. The text contains no values of objects except ids. */
   readonly observation: string;
-  /** The consequence for users, if there is one. */
+  /** The consequence of the observation for users, if any. */
   readonly consequence?: string;
   /** The settings that this service requires. */
   readonly settings?: { readonly [Name in SettingName]?: string };

@@ -59,7 +59,7 @@ export async function diffResource(
   tracker.recordDiff(urn, object, olds, replaces);
   // Another process may otherwise delete or adopt the same object.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
-  // Each process records the object before it checks, so at least one process finds the record of the other.
+  // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   return answer;
 

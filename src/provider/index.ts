@@ -23,8 +23,8 @@ const surroundings: ProviderEnvironment = {
   layOut: wrapLongLines,
 };
 
-/** The provider for projects. Never rename it, because states contain `require("pulumi-cloudinfra/provider").project`. */
+/** The provider for projects. Its name must never change, because states contain `require("pulumi-cloudinfra/provider").project`. */
 export const project = providerOf(projectKind, surroundings);
 
-/** The provider for instances. Never rename it, because states contain `require("pulumi-cloudinfra/provider").instance`. */
+/** The provider for instances. Its name must never change, because states contain `require("pulumi-cloudinfra/provider").instance`. */
 export const instance = providerOf(instanceKind, surroundings);

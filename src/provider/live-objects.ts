@@ -7,7 +7,7 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./resource-tracker";
 
 /**
- * Records that create returns an object, for all processes of this run. The object is now live, because a resource manages it (L1, L3).
+ * Records for all processes of this run that create returns an object. The object is now live: a resource manages it (L1, L3).
  *
  * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
  */
@@ -72,7 +72,7 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
   if (owner !== undefined && owner.urn !== urn) return false;
   tracker.reclaim(identityKey(object), urn);
   await journal.run.add({ live: identityKey(object) });
-  // Each process records the object before it checks, so at least one process finds the record of the other.
+  // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
   return true;
 }

@@ -124,7 +124,7 @@ async function creationUnclear(
 
 /**
  * Returns the values that an update of unknown outcome has set. A different value may be a normalized form immediately after the operation,
- * or at the revision in the update's reply. Later, another user may have set such a value.
+ * or at the revision in the update's reply. A value that appears later may come from another user.
  */
 async function finishPendingUpdate(
   context: Context,

@@ -21,8 +21,8 @@ import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
- * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. This reply may merely
- * repeat the request.
+ * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. The reply may have
+ * repeated the request without changes.
  */
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }

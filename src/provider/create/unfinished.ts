@@ -74,8 +74,8 @@ function mayDelete(
 }
 
 /**
- * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If both contain a creation,
- * create resumes the later one, and the other creation is finished and discarded (C1).
+ * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If the state and the journal
+ * contain different creations, create resumes the later creation. The earlier creation is finished and discarded (C1).
  */
 export async function findUnfinishedCreation(
   context: Context,
@@ -173,8 +173,8 @@ export async function finishUnfinishedCreations(
 }
 
 /**
- * Finishes an unfinished creation that is no longer needed. Waits for the creation or resends its request. The object is then deleted if I3
- * allows the deletion. Otherwise, the request isn't resent, and a warning is printed.
+ * Finishes an unfinished creation that is no longer needed. Waits for the creation or resends its request. The object is deleted only if
+ * rule I3 allows the deletion. Otherwise, the request isn't resent, and a warning is printed.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
  * @returns whether it has, or may have, created an object
@@ -218,7 +218,8 @@ async function runAndDiscard(
 }
 
 /**
- * Deletes the object of a creation that is no longer needed. If I3 or the option `retainOnDelete` prevents the deletion, prints a warning.
+ * Deletes the object of a creation that is no longer needed. If rule I3 or the option `retainOnDelete` prevents the deletion, prints a
+ * warning.
  *
  * @param inputs the inputs of the creation's resource
  */

@@ -9,7 +9,7 @@ import type { Pause, PauseListener } from "../../polling/schedule";
 const READS_PER_PAGE = 2;
 /** The time in which several reads share one list, in milliseconds. */
 const BATCH_WINDOW_MS = 20;
-/** The time without reads after which a read starts a new series, in milliseconds. */
+/** The time without reads after which the count of reads restarts, in milliseconds. */
 const UNRELATED_AFTER_MS = 30_000;
 
 /** The list is requested after this time without a finished deletion, in milliseconds, because the engine may start another one. */
@@ -96,7 +96,7 @@ export class ListCache implements PauseListener {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** Returns the first page of a list that is requested after a series of deletions, so that one list confirms all of them. */
+  /** Returns the first page of a list that is requested after a series of deletions. A single list then confirms all deletions. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {

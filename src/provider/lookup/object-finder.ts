@@ -80,8 +80,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object with a different method than the first lookup, because both lookups could otherwise fail for the same reason. After
-   * GET, uses a list. After a list, uses GET, or a second list if GET isn't known to work.
+   * Looks up an object with a different method than the first lookup, because both lookups could otherwise fail for the same reason. A list
+   * confirms the result of GET. GET confirms the result of a list, or a second list does if GET isn't known to work.
    *
    * @param last what to look up if only a second list can confirm the first lookup
    */

@@ -145,7 +145,9 @@ export interface ObjectRef {
   readonly id: string;
   /** The project of the object, as the program sets it. */
   readonly project: string | undefined;
-  /** The remote value of the project, if it differs. One of the two values is the project's id, and the other is a name or a link. */
+  /**
+   * The remote value of the project, if it differs. The project's id may be this value or `project`, and the other value a name or a link.
+   */
   readonly shownProject?: string | undefined;
   /** The creation date in the state. */
   readonly createdAt?: Recorded["createdAt"];
@@ -173,7 +175,7 @@ export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): 
 const DELETED_STATUSES = new Set([
   ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],
 ]);
-/** The words that may accompany such a status. Any other word may change the meaning, as in "to be deleted". */
+/** The words that may accompany one of the statuses of a deleted object. Any other word may change the meaning, as in "to be deleted". */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
 /**

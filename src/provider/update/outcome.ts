@@ -192,7 +192,7 @@ const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddre
 export type PossibleReason =
   /** The service may return the former address instead of the mode. */
   | "address"
-  /** The service may normalize the value. An update of only this field would prove this, because it wouldn't change the revision. */
+  /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
   /** The update changed nothing, so the object may already have had the value in a normalized form. */
   | "former";
@@ -328,7 +328,7 @@ function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: read
   return marks;
 }
 
-/** Returns former values with their remote values, which later prove that a former value was applied again. */
+/** Returns former values with their remote values. A later read can then prove that a former value was applied again. */
 function formerPairs({ olds, news }: Change, appliedFields: readonly Field[]): RemoteValues {
   const { remoteValues = {}, applied = {} } = olds;
   return Object.fromEntries(
