@@ -103,7 +103,7 @@ const MIN_RATE = 0.1;
 const ASSUMED_RATE = 2 / DECREASE;
 /** The rate at which the limit is removed, because a higher limit would have no effect. */
 const UNLIMITED_RATE = 1_000;
-/** The maximum pause of all requests after a Retry-After. A longer value may apply only to the request that received it. */
+/** The maximum pause of all requests after a Retry-After. A longer pause may be meant for a single request. */
 const MAX_HOLD_MS = 30_000;
 
 /** Calculates when the next request of a client may start. */

@@ -1,4 +1,4 @@
-/** A past moment, given by a time and the number of a request. A read at this moment doesn't return later changes. */
+/** A past moment, given by a time and a request number. A read returns no changes after the moment. */
 export interface Moment {
   readonly at: number;
   readonly request: number;

@@ -1,7 +1,7 @@
 import type { WireFields } from "../model/resource-fields";
 import type { Exchange } from "./reading-points";
 
-/** The number of the first read that contains a change. Infinity if no read contains the change. */
+/** The number of the first read that contains a change. The number is infinite if no read contains the change. */
 export interface Lag {
   readonly lists: number;
   readonly reads: number;

@@ -33,7 +33,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   requireRecordedEndpoint(context, id, state);
   const { tracker, journal } = context.session;
   const { urn, key, importId: imported } = state;
-  // With `deleteBeforeReplace`, the engine calls delete before the create that handles the unfinished creations of the resource.
+  // With `deleteBeforeReplace`, the engine calls delete before the `create` call that handles the unfinished creations of the resource.
   const isHandedOver =
     tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
   // Another resource may now have the recorded URN, and the creation of that resource may be in progress.

@@ -7,7 +7,7 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./resource-tracker";
 
 /**
- * Records for all processes of this run that create returns an object. The object is now live: a resource manages it (L1, L3).
+ * Records for all processes of this run that create returns an object. From then on, a resource manages the object (L1, L3).
  *
  * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
  */
@@ -31,7 +31,7 @@ export async function markLive(
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
 
-/** Reports whether an object is live, because a process of this run has returned the object for a resource (L2, L3). */
+/** Reports whether a process of this run has returned the object for a resource. Live objects are never deleted (L2, L3). */
 export async function isLive(context: Context, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
@@ -77,7 +77,7 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
   return true;
 }
 
-/** Reports whether the object is live in a different process of this run (L3). */
+/** Reports whether a different process of this run has returned the object for a resource (L3). */
 export async function isLiveElsewhere(
   journal: Journal | undefined,
   object: ObjectIdentity,

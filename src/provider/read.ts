@@ -207,8 +207,8 @@ function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
 }
 
 /**
- * Reads the result of an unfinished creation whose object has no known id. After a success, the resource gets the id of the object. After a
- * failure without an object, the resource is removed.
+ * Reads the result of an unfinished creation whose object has no known id. If the creation succeeded, the resource gets the id of the
+ * object. If the creation failed without an object, the resource is removed.
  */
 async function readPlaceholder(
   context: Context,

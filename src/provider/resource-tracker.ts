@@ -43,7 +43,7 @@ export interface TrackedResource {
   readonly placeholderAt?: string | undefined;
 }
 
-/** The resource that manages a live object. */
+/** The resource that manages an object of this run. */
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
@@ -62,11 +62,11 @@ export class ResourceTracker {
   /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** The live objects that this process has reported. The map doesn't use URNs as keys, because aliases change URNs. */
+  /** The objects that resources of this process manage. The map doesn't use URNs as keys, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
   /** For each key, the URN of the resource that currently has the key. */
   private readonly holders = new Map<string, string>();
-  /** The keys of resources that are being replaced. The create of the replacement handles their unfinished creations. */
+  /** The keys of replaced resources whose unfinished creations are finished when the replacement is created. */
   private readonly replacing = new Set<string>();
   /** The values that the program sets in this run, by the key of the resource. */
   private readonly programValues = new Map<string, ProgramValues>();
@@ -84,7 +84,7 @@ export class ResourceTracker {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
-  /** Records that a resource is about to be created or replaced. Returns the objects that are therefore no longer live. */
+  /** Records that a resource is about to be created or replaced. Returns the objects that the resource no longer manages. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
     this.resources.set(urn, this.get(urn));
@@ -116,7 +116,7 @@ export class ResourceTracker {
     return id === held || id === importedBefore;
   }
 
-  /** Records that the create of a replacement handles the unfinished creations of the replaced resource, which has the given key. */
+  /** Records that the unfinished creations of a resource are finished when its replacement is created. */
   recordHandover(key: string): void {
     this.replacing.add(key);
   }
@@ -158,7 +158,7 @@ export class ResourceTracker {
     return this.holders.get(key);
   }
 
-  /** Records a diff of a state. If a check has preceded the diff, an object that won't be replaced is live from now on. */
+  /** Records a diff of a state. If a check has preceded the diff and the object won't be replaced, a resource manages the object. */
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -185,7 +185,7 @@ export class ResourceTracker {
     if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });
   }
 
-  /** Records that create has returned an object. The object is live, even if a deleted object had the same id. */
+  /** Records that create has returned an object, which a resource now manages. A deleted object may have had the same id. */
   recordCreated(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -206,7 +206,7 @@ export class ResourceTracker {
     return this.holders.has(key);
   }
 
-  /** Reports whether a running create will replace the resource with this key and handle its unfinished creations. */
+  /** Reports whether a running `create` call will replace the resource and finish its unfinished creations. */
   isHandedOver(key: string | undefined): boolean {
     return key !== undefined && this.replacing.has(key);
   }

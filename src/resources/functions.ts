@@ -28,7 +28,7 @@ export interface GetInstancesOutputArgs {
 
 /** An instance in the result of {@link getInstances}. Fields that the service doesn't return are omitted. */
 export interface GetInstancesInstance {
-  /** Id of the instance. You can pass it to `Instance.get` or the `import` option. */
+  /** Id of the instance. You can pass the id to `Instance.get` or the `import` option. */
   readonly id: string;
   /** Id of the project that contains the instance. */
   readonly project?: string | undefined;
@@ -63,7 +63,7 @@ export type GetInstancesResult = GetInstancesInstance[];
 
 /** A project in the result of {@link getProjects}. Fields that the service doesn't return are omitted. */
 export interface GetProjectsProject {
-  /** Id of the project. You can pass it to `Project.get` or the `import` option. */
+  /** Id of the project. You can pass the id to `Project.get` or the `import` option. */
   readonly id: string;
   /** Name. */
   readonly name?: string | undefined;

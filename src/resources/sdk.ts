@@ -153,7 +153,7 @@ export interface Run {
     readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
     readonly projects: readonly FoundProject[];
   };
-  /** The environment from which settings are read. The testing kit sets it for inline programs. @default that of this process */
+  /** The environment from which settings are read. The testing kit sets this property for inline programs. @default process.env */
   environment?: NodeJS.ProcessEnv;
 }
 

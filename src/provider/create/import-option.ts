@@ -46,7 +46,7 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
   const { importId: id, urn } = inputs;
   if (id === undefined) return undefined;
   const object = identityOf(context, id);
-  // With an error hook, the engine may repeat a create that failed after the object was adopted.
+  // With an error hook, the engine may repeat a `create` call that failed after the object was adopted.
   const live = tracker.liveOwner(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;

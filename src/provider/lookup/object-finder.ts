@@ -53,7 +53,7 @@ export class ObjectFinder {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** Looks up an object without the cache, with GET or, if the service doesn't support GET, in a list. */
+  /** Looks up an object without the cache. If the service doesn't support GET, the object is looked up in a list. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
