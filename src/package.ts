@@ -2,7 +2,7 @@
 
 const MINIMUM_NODE = [22, 19] as const;
 
-/** Returns an error message if Node.js is too old. The HTTP client would fail with errors that don't reveal the cause. */
+/** Returns an error message if Node.js is too old, because the errors of the HTTP client would not reveal the cause. */
 export function nodeProblem(version = process.versions.node): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor, leastMinor] = MINIMUM_NODE;

@@ -14,8 +14,8 @@ export function isUnreadable({ type }: Field, remote: unknown): boolean {
 }
 
 /**
- * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case.
- * Fields that preserve the case have identical keys.
+ * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case,
+ * unless the service preserves the case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,

@@ -96,8 +96,8 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
 }
 
 /**
- * Reports whether this machine has requested the deletion of a project. A request from before `createdAt` was for an earlier project with
- * the same id.
+ * Reports whether this machine has requested the deletion of a project. Requests from before `createdAt` are ignored, because an earlier
+ * project may have had the same id.
  */
 async function wasDeletionRequested(
   { session }: Context,

@@ -30,7 +30,7 @@ export interface DiffResult {
   deleteBeforeReplace: boolean;
 }
 
-/** Compares the state with the program. Unfinished work is a change, so that the next create, update or delete finishes it. */
+/** Compares the state with the program. Unfinished work is reported as a change, so that the engine calls the provider again. */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,

@@ -20,8 +20,8 @@ export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partia
 }
 
 /**
- * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. Two independent checks must
- * confirm this while the project is visible. A warning mentions the other object, which isn't changed.
+ * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. A reused id requires two
+ * independent checks while the project is visible. A warning mentions the other object, which isn't changed.
  *
  * @param shown the object with the recorded id, as it was just read
  * @throws CloudInfraError `forbidden` if the token may belong to another account
