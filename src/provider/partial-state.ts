@@ -40,7 +40,7 @@ export function partialCreation(
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
-/** Returns the error for a retried creation that failed. With its state, the next `up` replaces the resource and uses a new key. */
+/** Returns the error for a retried creation that failed. The next `up` then replaces the resource with a key that was never used. */
 export function failedAgain(
   context: Context,
   error: CloudInfraError,

@@ -16,7 +16,7 @@ const MIN_SHOWN_PAUSE_MS = 2_000;
 /** The number of equal steps in which CI logs display the progress of an operation. */
 const CI_STEPS = 4;
 const MINUTE_MS = 60_000;
-/** The numbers of minutes after which a call without progress logs a line in CI. After the last one, the call logs a line every hour. */
+/** The numbers of minutes after which a call without progress logs a line in CI. Later lines follow every hour. */
 const CI_MARKS = [1, 5, 15];
 
 interface ProgressOptions {

@@ -172,7 +172,7 @@ interface RenamedObject {
 
 /**
  * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
- * reply or the operation of the update contains its id. If the update was accepted, an equal creation date is also sufficient.
+ * reply or the operation of the update contains its id. After an accepted update, an object with the same creation date also matches.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */

@@ -127,8 +127,8 @@ export function compareRequested(
 }
 
 /**
- * Returns the state with the unrecorded values that an unsettled update has set, so that a later update can remove them. Former values, and
- * values that the update didn't request, belong to other users.
+ * Returns the state with the unrecorded values that an unsettled update has set, so that a later update can remove them. All other values
+ * of the object, including former values, are left out.
  */
 export function withUnsettled(
   fields: readonly Field[],
