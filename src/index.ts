@@ -31,5 +31,5 @@ export type { DependsOn } from "./resources/sdk";
 const problem = nodeProblem();
 if (problem !== undefined) throw new pulumi.RunError(problem);
 
-// Called here, because a program that no longer declares any resources may not call anything else.
+// Importing the package starts this check, because a program without any resources may call no other function of the package.
 watchForUnfinished();

@@ -2,7 +2,7 @@
 
 const MINIMUM_NODE = [22, 19] as const;
 
-/** Returns an error message if Node.js is too old. The HTTP client would fail with errors that don't reveal the cause. */
+/** Returns an error message if Node.js is too old, because the errors of the HTTP client would not reveal the cause. */
 export function nodeProblem(version = process.versions.node): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor, leastMinor] = MINIMUM_NODE;
@@ -16,7 +16,7 @@ export const typeTokens = {
   instance: "pulumi-nodejs:dynamic/cloudinfra:Instance",
 } as const;
 
-/** Returns the code that the engine stores with a resource. It never changes, so old states work with new versions of this package. */
+/** Returns the code that the engine stores with a resource. Never change this code, because old states contain it. */
 export function providerText(kind: keyof typeof typeTokens): string {
   return `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`;
 }

@@ -11,12 +11,12 @@ export interface TokenSource {
   readonly origin: string;
   /** Returns the token, without white space around it. */
   get(): Promise<string>;
-  /** Called after the service rejects a token. Returns a different token, or undefined if the source has no other token. */
+  /** Called after the service has rejected a token. Returns a different token, or `undefined` if the source has no other token. */
   renew?(rejected: string): Promise<string | undefined>;
 }
 
 /**
- * Parses a token, and removes the white space around it.
+ * Parses a token, and removes surrounding white space.
  *
  * @param source the origin of the text, as the subject of error messages
  * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that isn't allowed in a header. The message doesn't
@@ -49,7 +49,7 @@ export async function readTokenFile(file: string, kind: string, source: string) 
   try {
     return { text: await readFile(path.resolve(file), "utf8"), name };
   } catch (cause) {
-    // If the folder doesn't exist either, the value may be the token itself, so it must not appear in the message.
+    // If the folder doesn't exist either, the value may be the token itself, so the message doesn't contain the value.
     const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
     throw new CloudInfraError("config_invalid", `${isPath ? name : `${kind} from ${source}`} can't be read`, {
       ...(isPath && { cause }),
@@ -58,12 +58,12 @@ export async function readTokenFile(file: string, kind: string, source: string) 
   }
 }
 
-/** Limits the memory for tokens, because a client may run for days and renew its token often. */
+/** The maximum number of tokens to keep in memory, because a long-running client may renew its token often. */
 const MAX_REMEMBERED_TOKENS = 16;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** Creates the token cache of a client. If the service rejects a token, the token is renewed once, even if many requests used it. */
+/** Creates the token cache of a client. A rejected token is renewed only once, even if several requests have used the token. */
 export function createAuth(source: TokenSource) {
   /** The most recent tokens. */
   const used: string[] = [];
@@ -76,7 +76,7 @@ export function createAuth(source: TokenSource) {
     return token;
   }
 
-  // Several requests share one renewal, which must continue if one of them is cancelled, so it takes no signal.
+  // Several requests share a renewal. The renewal takes no signal, because it must continue if one of the requests is cancelled.
   async function renew(rejected: string): Promise<string | undefined> {
     const current = await source.get();
     if (current !== rejected) return current;
@@ -88,7 +88,7 @@ export function createAuth(source: TokenSource) {
     origin: source.origin,
     used,
     token: async (signal: AbortSignal) => checked(await within(signal, source.get())),
-    /** Returns a token other than the rejected one, or undefined if there is none. */
+    /** Returns a token other than the rejected token, or `undefined` if there is no other token. */
     async renewed(rejected: string, signal: AbortSignal): Promise<string | undefined> {
       const renewal = renewals.get(rejected) ?? renew(rejected).finally(() => renewals.delete(rejected));
       renewals.set(rejected, renewal);

@@ -17,7 +17,7 @@ export type Body =
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
-      /** The start of the body. Empty for invalid JSON, which may be an object with secrets. */
+      /** The start of the body. The excerpt of invalid JSON is empty, because the JSON may contain secrets. */
       readonly excerpt: string;
       /** The length in characters. */
       readonly length: number;
@@ -36,7 +36,7 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const MAX_EXCERPT_CHARACTERS = 200;
 
-/** Limits the length of strings before redaction, because redacting long strings is slow. */
+/** The maximum length of strings in messages. Longer strings are truncated before redaction, because redaction is slow. */
 const MAX_SHOWN_CHARACTERS = 10_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
@@ -51,7 +51,7 @@ function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buf
 }
 
 /**
- * Reads and decompresses a body. Stops as soon as it exceeds {@link MAX_BODY_BYTES}.
+ * Reads and decompresses a body. Stops if the body exceeds `MAX_BODY_BYTES`.
  *
  * @param coding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
  */
@@ -78,7 +78,7 @@ async function decodeContent(bytes: Buffer, coding: string): Promise<Content> {
       error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
     if (isTooLarge) return { kind: "too large" };
   }
-  // The header may be wrong, such as "utf-8", or left over from a proxy that has decompressed the body.
+  // The header may be wrong, or a proxy may have decompressed the body without changing the header.
   return isUtf8(bytes) ? text(bytes) : { kind: "undecodable", coding };
 }
 
@@ -89,7 +89,7 @@ function text(bytes: Buffer): Content {
 /**
  * Parses a body by its content, because the content type may be wrong.
  *
- * @param clean removes secrets from a string that will be shown
+ * @param clean removes secrets from a string for messages
  */
 export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
@@ -103,7 +103,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   }
 }
 
-/** Parses JSON and keeps integers beyond the safe range as strings, because ids must stay exact. */
+/** Parses JSON. Integers beyond the safe range become strings, because ids must stay exact. */
 function parseJson(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
@@ -127,12 +127,12 @@ export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
-/** The maximum nesting of a reply. Replies of this API are less nested, and recursive functions can handle this depth. */
+/** The maximum nesting of a reply, which recursive functions can handle. Replies of this API have fewer levels. */
 const MAX_DEPTH = 100;
 
 /**
- * Replaces values that are nested too deeply with `null`. Otherwise, recursive functions could overflow the stack, and the reply to a
- * creation could make it fail. For invalid JSON, the result is undefined.
+ * Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. For invalid JSON, the
+ * result is unspecified.
  */
 export function limitNesting(text: string): string {
   let kept = "";

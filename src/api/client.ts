@@ -23,28 +23,28 @@ export interface ClientOptions extends RateLimits {
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
   token: TokenSource;
-  /** The field of an object that contains its revision tag. @default the ETag header, or else a field with a common name */
+  /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
-  /** Allows plain http to hosts other than this machine. @default false */
+  /** Whether plain HTTP is allowed to other machines. @default false */
   allowHttp?: boolean | undefined;
   /** @default 8 attempts with full jitter from 0.5 s to 20 s */
   retry?: Partial<RetryOptions> | undefined;
   clock: Clock;
-  /** Returns random numbers from 0 to 1 for jitter. */
+  /** Returns a random number from 0 to 1, for jitter. */
   random: () => number;
-  /** The connections. The caller closes them. */
+  /** The connections, which the caller must close. */
   dispatcher: Connections;
-  /** Observes the requests, for `probe`. */
+  /** Called with each attempt to send a request, for `probe`. */
   observe?: Observer | undefined;
 }
 
-/** A client of the service. Each call ends by its deadline, and throws a CloudInfraError if it fails. */
+/** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
 export interface Client {
   /** The normalized base URL, which ends in `/v1`. */
   readonly endpoint: string;
-  /** The most recent tokens. Messages must not contain these tokens, but replies may. */
+  /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
   readonly tokens: readonly string[];
-  /** Where the token comes from, for messages. */
+  /** The origin of the token, for messages. */
   readonly tokenOrigin: string;
   /**
    * Sends a GET, for `probe`.
@@ -55,18 +55,18 @@ export interface Client {
   readonly projects: Collections["projects"];
   readonly instances: Collections["instances"];
   readonly operations: Pick<Operations, "get" | "poll">;
-  /** Returns the id of the object that an operation creates or changes, or undefined if the operation doesn't contain one. */
+  /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
   resultId(operation: Operation): string | undefined;
   /**
    * Reads the object that a finished operation links to.
    *
-   * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` after the reply to the request
+   * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
    */
   readResult(operation: Operation, options: CallOptions): Promise<ApiObject>;
 }
 
 /**
- * Creates a client for one endpoint and one token source. Sends no request.
+ * Creates a client for one endpoint and one token source, without sending a request.
  *
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */

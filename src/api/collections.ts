@@ -6,10 +6,10 @@ import { type ApiObject, badReply, objectSchema, parseObject, toObject } from ".
 import { type Accepted, type Operations, parseAccepted } from "./operations";
 import type { ApiReply, CallOptions, Send } from "./request";
 
-/** The largest page size that the API documents (§8). */
+/** The maximum page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** The filters of an instance list, which the service combines with "and" (§4.4). */
+/** The filters of an instance list. An instance must match all filters (§4.4). */
 interface InstanceFilter {
   /** The id of a project. */
   project?: string | undefined;
@@ -27,7 +27,7 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 export type Collections = ReturnType<typeof createCollections>;
 
-/** Creates both collections of a client. */
+/** Creates the collections of projects and instances. */
 export function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
     /**
@@ -51,14 +51,14 @@ export function createCollections(send: Send, operations: Operations, revisionFi
       );
     },
     /**
-     * Reads one object. The specification doesn't cover this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405
-     * and 501.
+     * Reads one object with a request that the specification doesn't define (§4.8). Throws `not_found` after 404 or 410, and `unsupported`
+     * after 405 or 501.
      */
     async get(id: string, options: CallOptions): Promise<ApiObject> {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
-    /** Deletes an object. The specification doesn't cover this request (§4.8). Throws like `get`. */
+    /** Deletes an object with a request that the specification doesn't define (§4.8). Throws the same errors as `get`. */
     async delete(id: string, options: CallOptions): Promise<Accepted> {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
       return parseAccepted(reply, operations, revisionField, id);
@@ -73,7 +73,7 @@ export function createCollections(send: Send, operations: Operations, revisionFi
   const projectPages = (options: CallOptions): AsyncIterable<Page> =>
     pagesOf("projects", { limit: PAGE_LIMIT }, options);
 
-  // §8 defines the limit of 200 only for projects. If the service rejects it for instances, later lists omit it.
+  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
   let instanceLimit: string | undefined = PAGE_LIMIT;
   async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
     const query = queryOf(filter);
@@ -109,7 +109,7 @@ export function createCollections(send: Send, operations: Operations, revisionFi
       /** Reads all instances that match the filter. */
       list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
       /**
-       * Sends a PUT with If-Match (§4.5).
+       * Sends a PUT with an If-Match header (§4.5).
        *
        * @param revision opaque tag without quotes
        * @throws CloudInfraError `revision_conflict` after 412
@@ -132,7 +132,7 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
-/** Any value except false is treated as true, so that a list without a cursor doesn't look complete. */
+/** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
 const flag = v.pipe(
   v.unknown(),
   v.transform((value) => typeof value === "object" || !/^(false|0)$/i.test(String(value))),
@@ -140,10 +140,10 @@ const flag = v.pipe(
 
 const pageSchema = v.pipe(
   v.looseObject({}),
-  // A reply without any of these members isn't an empty page but a different kind of object.
+  // A reply without a list, a cursor and `has_more` is not an empty page, but a different kind of object.
   v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
   v.looseObject({
-    // Some services write an empty list as null, or omit it.
+    // Some services return an empty list as null, or omit the list.
     items: v.nullish(v.array(objectSchema), []),
     next_cursor: v.nullish(textSchema),
     has_more: v.nullish(flag),
@@ -153,8 +153,8 @@ const pageSchema = v.pipe(
 /**
  * Follows the cursors of a list (§2.5) to its end.
  *
- * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because an incomplete list must not look complete, or
- * `not_this_service` if the reply isn't a page
+ * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if the
+ * reply isn't a page
  */
 async function* followPages(
   fetchPage: (cursor: string | undefined) => Promise<ApiReply>,
@@ -185,13 +185,13 @@ function cursorAfter(
     if (hasMore) throw badReply(reply, "the list has more items but no cursor to fetch them");
     return undefined;
   }
-  // Some services send a cursor even on the last page, and mark that page with has_more.
+  // Some services return a cursor even on the last page, where `has_more` is false.
   if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
   if (seen.has(next)) throw badReply(reply, "the list repeats a cursor and never ends");
   return next;
 }
 
-/** Reads all pages. If an object appears on two pages because the list changes, it is returned once. */
+/** Reads all pages of a list. An object that appears on two pages, because the list changes, is returned once. */
 export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
   const byId = new Map<string, ApiObject>();
   for await (const { objects } of pages) {

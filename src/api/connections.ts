@@ -15,7 +15,7 @@ export interface Connections {
   /**
    * Sends a request once.
    *
-   * @param onStart called when an established connection starts to send the request. Before that, nothing has reached the service
+   * @param onStart called when an established connection starts to send the request. Until then, the service has received nothing
    */
   send(options: Dispatcher.RequestOptions, onStart?: () => void): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
@@ -24,15 +24,15 @@ export interface Connections {
 export interface ConnectionOptions {
   /** The environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case. */
   readonly env: NodeJS.ProcessEnv;
-  /** The certificates of authorities to trust in addition to Node's, in PEM format. */
+  /** The certificate authorities to trust in addition to those of Node.js, in PEM format. */
   readonly authorities?: readonly string[] | undefined;
   /** The maximum number of connections. @default 16 */
   readonly concurrency?: number | undefined;
 }
 
 /**
- * Creates a pool of keep-alive connections that uses the proxy from the environment. Requests to this machine never use a proxy, because
- * they may be plain http. The pool connects when the first request is sent.
+ * Creates a pool of keep-alive connections, which uses the proxy in the environment. Requests to this machine never use a proxy, because
+ * they may be plain HTTP. Connections are opened by the first request.
  *
  * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
  */
@@ -42,11 +42,11 @@ export function openConnections({
   concurrency: connections = DEFAULT_CONCURRENCY,
 }: ConnectionOptions): Connections {
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
-  // Over HTTP/2, undici resends requests on its own after GOAWAY and REFUSED_STREAM, so one attempt could send several requests.
+  // Over HTTP/2, undici resends requests after GOAWAY and REFUSED_STREAM. One attempt could then send several requests.
   const http1 = { allowH2: false } as const;
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
-  // curl also accepts an address without a scheme.
+  // Like curl, the provider accepts a proxy address without a scheme.
   const proxy = (name: string): string =>
     variable(name).replace(/^(?!(?:https?|socks5?):|.*:\/\/)./i, "http://$&");
   const [httpProxy, httpsProxy] = [proxy("HTTP_PROXY"), proxy("HTTPS_PROXY")];
@@ -70,7 +70,7 @@ export function openConnections({
     return {
       send: (options, onStart) => {
         const url = URL.parse(String(options.origin));
-        // undici would also use HTTP_PROXY for https.
+        // Without this check, undici would use HTTP_PROXY for HTTPS requests.
         const hasNone = url?.protocol === "https:" && httpsProxy === "";
         return (hasNone || isWithoutProxy(url, networks) ? direct : proxied).send(options, onStart);
       },
@@ -83,7 +83,7 @@ export function openConnections({
   }
 }
 
-/** Adapts an undici dispatcher. */
+/** Creates connections from an undici dispatcher. */
 export function connectionsOf(dispatcher: Dispatcher): Connections {
   return {
     send(options, onStart = () => {}) {
@@ -96,7 +96,7 @@ export function connectionsOf(dispatcher: Dispatcher): Connections {
   };
 }
 
-/** Calls `onStart` before the request is written, because undici calls `onRequestStart` after the TLS handshake and the proxy's CONNECT. */
+/** Calls `onStart` before the request is written. undici calls `onRequestStart` after the TLS handshake and the proxy's CONNECT. */
 function observing(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
@@ -111,7 +111,7 @@ function observing(handler: Dispatcher.DispatchHandler, onStart: () => void): Di
   };
 }
 
-/** Parses the `address/prefix` entries of NO_PROXY, which undici ignores. */
+/** Parses the `address/prefix` entries of NO_PROXY, because undici ignores these entries. */
 function networksIn(noProxy: string): BlockList {
   const networks = new BlockList();
   for (const entry of noProxy.split(/[\s,]+/)) {
@@ -130,7 +130,7 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
 }
 
-/** Loads undici for the first request. Undici is half of the code that a provider loads, and previews send no requests. */
+/** Loads undici for the first request, because the library is large and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
 }

@@ -18,7 +18,7 @@ const VERSION = "v1";
  *
  * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted. @default false
  * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
- * @throws CloudInfraError `config_invalid` that names the setting
+ * @throws CloudInfraError `config_invalid`, with the name of the setting
  */
 export function parseEndpoint(
   text: string,
@@ -57,7 +57,7 @@ export function pathOf(...segments: string[]): string {
   return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
 }
 
-/** Reports whether a path can contain an id. URL parsers resolve "." and ".." even if they are percent-encoded. */
+/** Reports whether an id can be part of a path. URL parsers resolve "." and ".." even if they are percent-encoded. */
 export function isPathSegment(id: string): boolean {
   return !["", ".", ".."].includes(id);
 }
@@ -79,7 +79,7 @@ export function isLoopback(hostname: string): boolean {
 
 /** The target of a link from the service: a Location header or a result_url. */
 export interface Link {
-  /** The URL at the endpoint's origin, to which the token may be sent. Undefined if the link isn't part of the API. */
+  /** The URL at the endpoint's origin, to which the token may be sent, or `undefined` if the link points outside of the API. */
   readonly url: string | undefined;
   /** The last two segments of the path, such as `operations` and `op-1`. */
   readonly collection: string | undefined;
@@ -89,9 +89,8 @@ export interface Link {
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
- * Resolves a link to a URL of the endpoint. Only the link's path is used. If the service is behind a proxy, its links may contain a host
- * that clients can't reach, or to which they must not send the token. The path must be below the base path, or end with a collection of the
- * API and an id.
+ * Resolves a link to a URL at the endpoint's origin. Only the path of the link is used, because a service behind a proxy may return links
+ * to an internal host. The path must be below the base path, or end with a collection of the API and an id.
  *
  * @param from the URL whose reply contained the link
  */
@@ -109,7 +108,7 @@ export function readLink(link: string, from: string | URL, endpoint: Endpoint): 
   return { url: `${endpoint.base}/${collection}/${last}`, collection, id };
 }
 
-/** Normalizes an endpoint for comparison: without `/v1`, trailing slashes and upper case. */
+/** Normalizes an endpoint for comparisons: lower case, without `/v1` and trailing slashes. */
 export function comparableEndpoint(endpoint: string): string {
   const url = URL.parse(endpoint.toLowerCase());
   const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");

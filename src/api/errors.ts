@@ -13,16 +13,16 @@ import { excerpt, MAX_BODY_BYTES } from "./body";
 import { isSuccess, retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
-/** The attempts of one request so far. */
+/** The previous attempts of a request. */
 export interface RequestHistory {
   readonly method: string;
-  /** The protocol of the URL, with a colon. */
+  /** The protocol of the URL, including the colon. */
   readonly protocol: string;
   readonly path: string;
-  /** Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. */
+  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. */
   readonly collection: boolean;
   attempts: number;
-  /** The attempts with an unknown outcome. Each item is the failure that the service may have stored for the key, or `undefined`. */
+  /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
   /** The failure of the previous attempt. */
   last?: CloudInfraError | undefined;
@@ -48,9 +48,8 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
 }
 
 /**
- * Reports whether the service replays a failure that it has stored for the key (§4.7), so that only a new key can change the result. All
- * attempts must have received the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the
- * connection.
+ * Reports whether the service replays a failure that it has stored for the idempotency key (§4.7). Only a new key can then change the
+ * result. All attempts must have received the same reply, because equal trace ids alone prove nothing.
  */
 function isStoredFailure({ unknown }: RequestHistory): boolean {
   const [first] = unknown;
@@ -114,7 +113,7 @@ function afterColon(text: string): string {
   return text === "" ? "" : `: ${text}`;
 }
 
-/** Creates the error for a successful reply that can't be used. The error never quotes the body, which may contain an initial password. */
+/** Creates the error for a success whose body can't be used. The error doesn't quote the body, which may contain an initial password. */
 function unusableReply({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
@@ -136,7 +135,7 @@ function unusableReply({ body, status, header }: WireReply, details: ErrorDetail
 
 const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
 
-/** Returns the start of a reply. Returns nothing if the reply has an id, because it is then an object that may contain secrets. */
+/** Returns the start of a reply for messages. A reply with an id is an object that may contain secrets, so the result is then empty. */
 function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
   if (body.kind !== "json") return "";
@@ -179,10 +178,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   return new CloudInfraError("timeout", reason, { ...details, cause: failure });
 }
 
-/**
- * Marks an error between two attempts, such as a missing token. Its outcome is unknown if the service may have processed an earlier
- * attempt.
- */
+/** Marks an error between two attempts, such as a missing token, if the outcome of an earlier attempt is unknown. */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
   if (!isCloudInfraError(error) || error.sent || history.unknown.length === 0) return error;
   const { method, path, attempts } = history;

@@ -8,22 +8,22 @@ import type { ApiReply } from "./request";
 /** A project or an instance as the service returned it. */
 export interface ApiObject {
   readonly id: string;
-  /** All fields as received, under their wire names. */
+  /** All fields of the reply, by their wire names. */
   readonly fields: JsonObject;
-  /** The opaque revision tag without quotes and `W/`. Undefined if the reply has none. */
+  /** The opaque revision tag without quotes and `W/`, or `undefined` if the reply contains no revision. */
   readonly revision?: string | undefined;
-  /** Whether the revision is only in the ETag header, and a field with a common name, such as `version`, has a different value. */
+  /** Whether only the ETag header contains the revision, while a field with a common name, such as `version`, has a different meaning. */
   readonly isInHeaderOnly?: boolean | undefined;
-  /** Whether the object was read from its own URL. Other replies, such as lists, may contain fewer or more fields. */
+  /** Whether the object comes from its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
 }
 
 export const idSchema = v.pipe(textSchema, v.nonEmpty());
 
-/** Values that a service may return for an object without labels. */
+/** The values that a service may return for an object without labels. */
 const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 
-/** Returns labels (§2.2) as a map. Services may return them as a list of pairs or as strings. Any other form is kept as received. */
+/** Returns labels (§2.2) as a map. Some services return labels as a list of pairs or as strings. Any other form is returned unchanged. */
 function toLabels(shown: unknown): unknown {
   if (shown === null || shown === undefined) return shown;
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
@@ -37,7 +37,7 @@ function toLabels(shown: unknown): unknown {
   return pairs.length === parts.length ? Object.fromEntries(pairs) : shown;
 }
 
-/** Returns the members of an object, with their names in lower case. */
+/** Returns the members of an object by their lowercase names. */
 function membersOf(part: unknown): ReadonlyMap<string, unknown> {
   const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
@@ -49,8 +49,8 @@ function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
 }
 
 /**
- * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The form depends on the other items: because
- * services may omit empty values, `{ key: "role" }` may also be a label named "key".
+ * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The other items determine the form, because `{ key:
+ * "role" }` may be a label named "key" or a pair with an empty value.
  */
 function toPair(
   part: unknown,
@@ -69,14 +69,14 @@ function toPair(
   return only === undefined || others.length > 0 ? undefined : [only];
 }
 
-/** Returns SSH keys (§2.2) as strings. Services may return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */
+/** Returns SSH keys (§2.2) as strings. Some services return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */
 function toKeys(shown: unknown): unknown {
   const isKey = (member: unknown): boolean => typeof member === "string" && SSH_KEY.test(member);
   const toKey = (item: unknown): unknown => [...membersOf(item).values()].find(isKey) ?? item;
   return Array.isArray(shown) ? shown.map(toKey) : shown;
 }
 
-/** A project (§2.1) or an instance (§2.2): any object with an id. */
+/** The schema of a project (§2.1) or an instance (§2.2): any object with an id. */
 export const objectSchema = v.looseObject({
   id: idSchema,
   labels: v.optional(v.pipe(v.unknown(), v.transform(toLabels))),
@@ -87,8 +87,7 @@ export const objectSchema = v.looseObject({
  * Parses the reply to a request for one object.
  *
  * @param id the expected id, if it is known
- * @throws CloudInfraError `bad_reply` if the reply doesn't contain an object with an id, or contains a different object than the requested
- * one
+ * @throws CloudInfraError `bad_reply` if the reply contains no object with an id, or a different object than the requested one
  */
 export function parseObject(reply: ApiReply, revisionField: string | undefined, id?: string): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
@@ -98,7 +97,7 @@ export function parseObject(reply: ApiReply, revisionField: string | undefined, 
   throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }
 
-/** Builds an object from its fields. List items don't have their own ETag. */
+/** Creates an object from its fields. Items of a list have no ETag of their own. */
 export function toObject(
   fields: JsonObject & { readonly id: string },
   etag: string | undefined,
@@ -107,17 +106,17 @@ export function toObject(
   return { id: fields.id, fields, ...revisionOf(fields, etag, revisionField) };
 }
 
-/** Creates the error for a success with invalid content. The service may still have processed the request. */
+/** Creates the error for a successful reply with invalid content. The service may have processed the request. */
 export function badReply({ request, status }: ApiReply, message: string): CloudInfraError {
   return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
 }
 
-/** The common names of the field that contains the revision. */
+/** The common names of fields that contain the revision. */
 export const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
- * Finds an object's revision tag. The specification doesn't define its location (§2.2, §4.5). The ETag header takes precedence over the
- * usual fields.
+ * Finds the revision of an object, whose location the specification doesn't define (§2.2, §4.5). The ETag header takes precedence over
+ * fields with a common name.
  *
  * @param field the setting `revisionField`, which takes precedence over the header
  */
@@ -129,7 +128,7 @@ export function revisionOf(
   const header = etag === undefined ? undefined : opaqueTag(etag);
   if (field !== undefined) return { revision: revisionInFields(fields, [field]) ?? header };
   const inFields = revisionInFields(fields, REVISION_FIELDS);
-  // If the field and the header have different values, the field must mean something else.
+  // If a field and the header have different values, the field has a different meaning.
   const isInHeaderOnly = header !== undefined && inFields !== undefined && header !== inFields;
   return { revision: header ?? inFields, ...(isInHeaderOnly && { isInHeaderOnly }) };
 }

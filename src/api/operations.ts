@@ -6,7 +6,7 @@ import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 
-/** An ISO 8601 date, in milliseconds since 1970. Invalid dates, and zero times such as the year 1, mean "not yet". */
+/** Parses an ISO 8601 date into milliseconds since 1970. Invalid dates and zero times, such as the year 1, are treated as missing. */
 const date = optional(v.pipe(v.string(), v.transform(Date.parse), v.minValue(1)));
 
 /** A number that is clamped to the range from 0 to 1. */
@@ -23,7 +23,7 @@ const objectId = v.pipe(
   v.transform(({ id }) => id),
 );
 
-/** The id of an object, or an object with an id. */
+/** The schema of a reference: the id of an object, or an object with an id. */
 const reference = optional(v.union([idSchema, objectId]));
 
 const operationSchema = v.looseObject({
@@ -43,7 +43,7 @@ type OperationBody = v.InferOutput<typeof operationSchema>;
 
 export type Operations = ReturnType<typeof createOperations>;
 
-/** Reads long-running operations (§2.3, §4.6), and finds them in the replies to other requests. */
+/** Creates the functions that read long-running operations (§2.3, §4.6), and that find operations in the replies to other requests. */
 export function createOperations(send: Send, endpoint: Endpoint, redact: (text: string) => string) {
   async function fetchOperation(url: string, id: string, options: CallOptions): Promise<Operation> {
     const reply = await send({ method: "GET", path: url, needsBody: true }, options);
@@ -60,7 +60,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
     const { retryAfterMs } = reply;
     const operation = { id, url, status, progress, resultUrl, startedAt, finishedAt, retryAfterMs };
-    // §2.3 doesn't define `resource` and `result`. While the operation is running, they may contain a type or a status.
+    // The specification doesn't define `resource` and `result` (§2.3). In a running operation, both fields may contain a type or a status.
     const resource = body.resource_id ?? (isTerminal(operation) ? (body.resource ?? body.result) : undefined);
     return {
       ...operation,
@@ -69,7 +69,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     };
   }
 
-  /** Returns the URL to poll. The last segment of a Location is the id only below /operations. */
+  /** Returns the URL and the id of an operation. The last segment of a Location is the id only if the path contains /operations. */
   function addressOf({ location, url: from }: ApiReply, bodyId?: string) {
     const named = location === undefined ? undefined : readLink(location, from, endpoint);
     const link = named?.collection === "projects" || named?.collection === "instances" ? undefined : named;
@@ -80,23 +80,23 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
   }
 
   return {
-    /** Reads the operation with this id. */
+    /** Reads the operation with the given id. */
     get: (id: string, options: CallOptions) =>
       fetchOperation(endpoint.base + pathOf("operations", id), id, options),
     /** Reads an operation at its URL. Throws `not_found` after 404 or 410. */
     poll({ id, url }: Operation, options: CallOptions): Promise<Operation> {
-      // The URL may come from a state or journal that was written for another endpoint.
+      // The URL may come from a state or a journal that was written for a different endpoint.
       const known = readLink(url, endpoint.base, endpoint).url ?? endpoint.base + pathOf("operations", id);
       return fetchOperation(known, id, options);
     },
-    /** Returns the operation in the body, or undefined if the body isn't one. */
+    /** Returns the operation in the body, or `undefined` if the body contains no operation. */
     read(reply: ApiReply): Operation | undefined {
       const body = v.safeParse(operationSchema, reply.json);
       if (!body.success) return undefined;
       const address = addressOf(reply, body.output.id);
       return address && toOperation(body.output, address.id, address.url, reply);
     },
-    /** Returns the operation in the Location header, or undefined if the header is missing. */
+    /** Returns the operation in the Location header, or `undefined` if the header is missing. */
     promised(reply: ApiReply, resource?: string): Operation | undefined {
       const address = addressOf(reply);
       return address && { ...address, status: "pending", resource, retryAfterMs: reply.retryAfterMs };
@@ -104,7 +104,7 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
   };
 }
 
-/** Returns the id of the object that an operation creates or changes, from its link or its fields. */
+/** Returns the id of the object that an operation creates or changes. The id comes from the operation's link or fields. */
 export function resultIdOf(operation: Operation, endpoint: Endpoint): string | undefined {
   const { resultUrl, url, resource } = operation;
   if (resultUrl === undefined) return resource;
@@ -119,15 +119,15 @@ function problemOf(error: unknown, redact: (text: string) => string): Problem | 
   return parseProblem(cleaned) ?? { detail, errors: [], extensions: {} };
 }
 
-/** Reports whether a value is empty or has only empty members. Some services represent "no error" in this way. */
+/** Reports whether a value is empty or has only empty members. Some services return an empty error in a successful operation. */
 function isBlank(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
   return value === undefined || value === null || value === false || value === "" || value === 0;
 }
 
 /**
- * The reply of a service to a POST, PUT or DELETE: the object, an operation to wait for, or nothing. `deferred` is set after a 202 without
- * an operation. Without an operation, only reads of the object reveal when the change is applied.
+ * The reply of a service to a POST, PUT or DELETE: an object, an operation to wait for, or nothing. `deferred` means that the service
+ * returned 202 without an operation. The provider then reads the object until the change is applied.
  */
 export type Accepted =
   | { readonly kind: "operation"; readonly operation: Operation }
@@ -135,13 +135,12 @@ export type Accepted =
   | { readonly kind: "none"; readonly deferred?: true };
 
 /**
- * Parses the reply to a POST, PUT or DELETE. The Location and the body determine whether it is an object or an operation. The status alone
- * isn't enough, because the creation of a project may return either one (§1 and §4.2 contradict each other). Both have an id, and perhaps a
- * `status`.
+ * Parses the reply to a POST, PUT or DELETE. The Location and the body determine whether the reply is an object or an operation. The status
+ * isn't sufficient, because the creation of a project may return an object or an operation (§1 and §4.2 contradict each other).
  *
- * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object represents that
- * object. A body without an id only means that the service accepted the request. An instance also has a `status`, and a rename may change
- * its id. Therefore, a body with an id and a `status` is an operation only in a 202 reply (§4.1) or with an operation's Location.
+ * The specification doesn't define the replies to PUT and DELETE (§4.5, §4.8). A body with the requested id is the object. A body without
+ * an id only confirms the request. A body with a different id may be a renamed instance. Such a body is an operation only in a 202 reply
+ * (§4.1) or with an operation's Location.
  *
  * @param requested the id of the object to update or delete
  */
@@ -170,7 +169,7 @@ export function parseAccepted(
     return { kind: "operation", operation };
   }
   if (!namesOperation) return { kind: "object", object: parseObject(reply, revisionField), ...deferrable };
-  // The body is the object, and the Location points to the operation that is still changing it.
+  // The body contains the object, and the Location points to the operation that is still running.
   const operation = operations.promised(reply, id);
   if (operation === undefined)
     throw badReply(reply, `the Location "${reply.location}" points to another service`);
@@ -181,7 +180,7 @@ const OPERATION_FIELDS = ["progress", "result_url", "started_at", "finished_at"]
 const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
 
 function looksLikeOperation(body: JsonObject, isStatusEnough: boolean): boolean {
-  // Projects and instances have a name (§2.1, §2.2). Operations don't (§2.3).
+  // Projects and instances have a name (§2.1, §2.2), but operations have no name (§2.3).
   if ("name" in body) return false;
   if (OPERATION_FIELDS.some((field) => field in body)) return true;
   return (

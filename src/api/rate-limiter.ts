@@ -4,16 +4,16 @@ import type { Clock } from "../polling/clock";
 export const DEFAULT_CONCURRENCY = 16;
 
 export interface RateLimits {
-  /** The maximum number of requests in progress. @default 16 */
+  /** The maximum number of concurrent requests. @default 16 */
   concurrency?: number | undefined;
-  /** The maximum number of requests to start per second. A fraction such as 0.5 means one request every two seconds. @default no limit */
+  /** The maximum number of requests that start per second. For example, 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
 }
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
- * Limits how many requests of a client are in progress, and how often a request starts. Requests start in the order of the calls.
+ * Limits the number of concurrent requests and the rate of new requests of a client. Requests start in the order of the calls.
  *
  * @throws CloudInfraError `config_invalid` if `concurrency` is invalid
  */
@@ -79,36 +79,34 @@ export function createRateLimiter({
         admit();
       });
     },
-    /**
-     * Adapts the rate to a reply and its Retry-After. After a 429, requests start less often. The rate then recovers until the next 429.
-     */
+    /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
     recordReply(status: number, retryAfterMs?: number): void {
       if (status === 429) pace.slowDown(retryAfterMs);
       else pace.recordAccepted();
     },
-    /** Reports whether requests start less often than configured because the service replied with 429. */
+    /** Reports whether requests start less often than configured, because the service has returned 429. */
     get isSlowed(): boolean {
       return pace.isSlowed;
     },
   };
 }
 
-/** All 429s within this time reduce the rate only once, because they belong to the same burst. */
+/** The interval in which several 429s lower the rate only once, because they belong to the same burst. */
 const SLOWDOWN_INTERVAL_MS = 1_000;
-/** A 429 reduces the rate to this share of the number of requests that the service accepted in the last second. */
+/** The new rate after a 429, as a share of the number of requests that the service accepted in the last second. */
 const DECREASE = 0.7;
-/** The rate grows by 3% after the first second without a 429, by 6% after the next, and so on. */
+/** The growth of the rate per second without a 429. The growth is 3% after the first second, 6% after the second, and so on. */
 const INCREASE = 0.03;
 /** The lowest rate after 429s, in requests per second. */
 const MIN_RATE = 0.1;
-/** Replaces a count of zero, so that two requests per second may start if the first reply is a 429. */
+/** The assumed number of accepted requests if the first reply is a 429. Two requests per second may then start. */
 const ASSUMED_RATE = 2 / DECREASE;
-/** Above this rate, the limit has no effect, so it is removed. */
+/** The rate at which the limit is removed, because a higher limit would have no effect. */
 const UNLIMITED_RATE = 1_000;
-/** The longest pause for all requests after one Retry-After. A longer value may apply only to the request that received it. */
+/** The maximum pause of all requests after a Retry-After. A longer pause may be meant for a single request. */
 const MAX_HOLD_MS = 30_000;
 
-/** Decides when the next request of a client may start. */
+/** Calculates when the next request of a client may start. */
 function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
   const maxRate = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
   const accepted = countPerSecond(clock);
@@ -133,18 +131,18 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       isAwaited ||= waitMs > 0;
       return waitMs;
     },
-    /** Records that a request starts now. */
+    /** Records the start of a request. */
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
-      // Timers fire late. Counting from the planned start preserves the average rate.
+      // Timers fire late, so the next start is calculated from the planned start. Otherwise, the average rate would be too low.
       const from = isAwaited ? Math.max(nextStart, clock.now() - spacingMs) : clock.now();
       nextStart = from + spacingMs;
       isAwaited = false;
     },
-    /** Records a reply other than 429. */
+    /** Records a reply with a status other than 429. */
     recordAccepted: () => accepted.add(),
-    /** Reduces the rate after a 429. */
+    /** Lowers the rate after a 429. */
     slowDown(retryAfterMs = 0) {
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
@@ -190,12 +188,12 @@ function countPerSecond(clock: Clock) {
 
 /** The number of retries that may start without a delay. */
 const RETRY_BURST = 100;
-/** The number of further retries per second. */
+/** The number of additional retries per second. */
 const RETRIES_PER_SECOND = 10;
 
 /**
- * Creates the retry budget of a client, so that many failing requests don't overload a struggling service. If the budget is used up, a
- * retry is delayed but never rejected.
+ * Creates the retry budget of a client, so that many failing requests don't overload the service. An exhausted budget delays a retry, but
+ * never prevents it.
  *
  * @returns a function that reserves one retry, and returns the milliseconds until it may start
  */

@@ -27,36 +27,34 @@ export interface CallOptions {
   deadline: Deadline;
   /** Cancels the call. */
   signal?: AbortSignal | undefined;
-  /** Called when the call starts or stops waiting for something other than a reply. */
+  /** Called when the call starts or stops waiting for the rate limit or a retry. */
   progress?: PauseListener | undefined;
 }
 
-/** A request of this API. */
+/** A request to the API. */
 export interface ApiRequest extends RetryableRequest {
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  /** A token to send instead of the client's. It is never renewed. An empty string sends no token. @default the client's token */
+  /** The token to send instead of the client's token, without renewal. An empty string sends no token. @default the client's token */
   readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /**
-   * Whether the path always exists in this API, so that a 404 without a problem document must come from a different service. @default false
-   */
+  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. @default false */
   readonly collection?: boolean | undefined;
 }
 
 /** A successful reply. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
-  /** The parsed body. Undefined if the body is empty. */
+  /** The parsed body, or `undefined` if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** The requested URL, against which relative links are resolved. */
   readonly url: URL;
-  /** The request, for errors about the content of the reply. */
+  /** The request that was sent. Errors about the content of the reply contain this data. */
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
@@ -77,7 +75,7 @@ export type Observer = (request: WireRequest, attempt: Attempt, tookMs: number) 
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
-/** Creates the function that sends every request. Its steps are URL, rate limit, token, exchange, classification, retry and error. */
+/** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
 export function createSend(parts: RequestParts): Send {
   const { auth, clock, endpoint, limits, random, retry } = parts;
   const reserveRetry = createRetryBudget(clock);
@@ -125,20 +123,20 @@ export function createSend(parts: RequestParts): Send {
     }
   };
 
-  /** Makes one attempt as soon as the rate limit allows it. */
+  /** Sends one attempt as soon as the rate limit allows a new request. */
   async function inTurn(
     request: ApiRequest,
     url: URL,
     history: RequestHistory,
     { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
-    // Before a retry, the listener continues to show the failure of the previous attempt.
+    // Before a retry, the listener keeps displaying the failure of the previous attempt.
     const isFirst = history.last === undefined;
     if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
     const leave = await limits.enter(signal);
     if (isFirst) progress?.pausing(undefined);
     try {
-      // The token is fetched after the wait, because it may expire during the wait.
+      // The token is fetched after the wait, because an earlier token might expire during the wait.
       const token = request.token ?? (await auth.token(signal));
       return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {
@@ -171,7 +169,7 @@ export function createSend(parts: RequestParts): Send {
     } catch (error) {
       if (!limit.signal.aborted) throw error;
       if (!signal.aborted) return { kind: "timeout", ...delivery };
-      // The call was cancelled or is past its deadline. The service may still have received the request.
+      // The call was cancelled or has reached its deadline. The service may have received the request.
       if (!delivery.neverSent) history.unknown.push(undefined);
       throw signal.reason;
     } finally {
@@ -179,7 +177,7 @@ export function createSend(parts: RequestParts): Send {
     }
   }
 
-  /** Returns the status and body of a failure that the service may store for the key and replay (§4.7). */
+  /** Returns the status and the body of a failure that the service may store for the idempotency key and replay (§4.7). */
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
@@ -201,10 +199,9 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
   };
 }
 
-/** Returns the URL of a request. */
 export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
   const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
-  // A link may point to a different origin, to which the token must not be sent.
+  // The token must not be sent to a link with a different origin.
   if (url.origin !== endpoint.origin) {
     throw new CloudInfraError("bad_reply", `a link points away from the service, to ${url.origin}`);
   }
@@ -226,7 +223,7 @@ function headersOf({ body, idempotencyKey, ifMatch }: ApiRequest, token: string)
   };
 }
 
-/** Formats a revision tag for If-Match: strong and quoted (§4.5). */
+/** Formats a revision for the If-Match header: strong and quoted (§4.5). */
 export function ifMatchOf(revision: string): string {
   if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {
     throw new CloudInfraError("bad_reply", "the revision contains characters that If-Match doesn't allow", {

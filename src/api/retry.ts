@@ -4,16 +4,16 @@ import type { Attempt, WireReply, WireRequest } from "./transport";
 /** The properties of a request that determine whether an attempt succeeded and may be repeated. */
 export interface RetryableRequest {
   readonly method: WireRequest["method"];
-  /** The idempotency key, which makes a POST repeatable (§4.7). */
+  /** The idempotency key, with which a POST can be repeated safely (§4.7). */
   readonly idempotencyKey?: string | undefined;
-  /** The revision tag without quotes, which makes a PUT repeatable (§4.5). */
+  /** The revision tag without quotes, with which a PUT can be repeated safely (§4.5). */
   readonly ifMatch?: string | undefined;
   /** Whether a success must have a body. @default false */
   readonly needsBody?: boolean | undefined;
 }
 
 export interface RetryOptions {
-  /** The number of attempts of one request, including the first. @default 8, which take about 30 s */
+  /** The maximum number of attempts of a request, including the first. @default 8, which take about 30 s */
   maxAttempts: number;
   /** The time limit of one attempt, in milliseconds. @default 60000 */
   attemptMs: number;
@@ -26,10 +26,10 @@ export const DEFAULT_RETRY: RetryOptions = {
   backoff: { baseMs: 500, capMs: 20_000 },
 };
 
-/** An unreadable body with a success status usually means a wrong endpoint rather than a temporary failure. */
+/** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-/** Decides whether to retry a failed attempt. Retries only if a retry is safe and the failure may be temporary. */
+/** Reports whether to retry a failed attempt. A retry must be safe, and the failure must possibly be temporary. */
 export function mayRetry(
   request: RetryableRequest,
   attempt: Attempt,
@@ -51,26 +51,23 @@ function isRepeatable({ method, idempotencyKey, ifMatch }: RetryableRequest): bo
   return method === "GET" || method === "DELETE";
 }
 
-/** Reports whether a status may be temporary: 408, 425, 429, and every 5xx except 501, including the nonstandard codes of gateways. */
+/** Reports whether a status may be temporary: 408, 425, 429, or any 5xx except 501. Gateways also use nonstandard 5xx codes. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** Whether the service processed a request or rejected it definitively. `unknown` if neither is certain. */
+/** Whether the service processed or definitely rejected a request, or `unknown` if this is uncertain. */
 export type Outcome = "done" | "rejected" | "unknown";
 
 /**
- * The statuses that a service sends only before it processes a request. With any other status, it may have processed the request. That
- * includes every 5xx, 408, 425, redirects, and 406, which frameworks send after processing.
+ * The statuses that a service returns only before it processes a request. After any other status, such as a 5xx, 408 or a redirect, the
+ * service may have processed the request. Frameworks may return 406 after processing.
  */
 const REJECTIONS: ReadonlySet<number> = new Set([
   400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
 ]);
 
-/**
- * Classifies one attempt on its own. A request is rejected only if all its attempts were rejected. A status such as 401, 404 or 422 proves
- * nothing about an earlier attempt without a reply.
- */
+/** Classifies a single attempt. A status such as 401, 404 or 422 proves nothing about an earlier attempt that received no reply. */
 export function classifyAttempt(request: Pick<RetryableRequest, "needsBody">, attempt: Attempt): Outcome {
   if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
   if (attempt.kind === "timeout") return attempt.neverSent ? "rejected" : "unknown";
@@ -83,7 +80,7 @@ export function isSuccess({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Reports whether a successful reply has a readable body, if the request needs one. */
+/** Reports whether a successful reply has a readable body, if the request requires a body. */
 function isUsable(
   { needsBody }: Pick<RetryableRequest, "needsBody">,
   { status, body, header }: WireReply,
@@ -93,8 +90,8 @@ function isUsable(
 }
 
 /**
- * Returns the conflict that a reply reports for the idempotency key (§4.7). The first request with the key may still be in progress, or the
- * key belongs to a different request. Only machine-readable members are evaluated, because prose may contain any word.
+ * Returns the conflict about the idempotency key that a reply contains (§4.7). The first request with the key may still be running, or the
+ * key may belong to a different request. Only machine-readable members are evaluated, because prose may contain any word.
  */
 function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
   const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;
@@ -103,16 +100,15 @@ function keyConflict({ status, problem }: WireReply): "in progress" | "reused" |
   return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
 }
 
-/** The maximum number of trace ids to keep. It is large enough for an outage in which many requests fail at once. */
+/** The maximum number of trace ids to keep, which is sufficient for an outage in which many requests fail concurrently. */
 const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
 
 /**
- * Creates a function that checks whether trace ids identify the replies to one request. Some services send the same id with every reply.
+ * Creates a function that checks whether a trace id belongs to a single request, because some services return the same id in every reply.
  *
- * @returns a function that records a reply's trace id and its request: the idempotency key of a creation, or a unique symbol for any other
- * request. It returns whether the id identifies the reply. Empty ids, constant ids, ids derived from the key, and ids that a different
- * request also received don't identify a reply.
+ * @returns a function that records the trace id of a reply, and reports whether the id belongs only to the given request. A request is
+ * identified by its idempotency key or a unique symbol. Empty, constant and derived ids belong to no request.
  */
 export function createTraceIds(): (traceId: string | undefined, request: string | symbol) => boolean {
   const requests = new Map<string, string | symbol>();
@@ -125,7 +121,7 @@ export function createTraceIds(): (traceId: string | undefined, request: string 
       if (requests.size <= MAX_REMEMBERED_IDS) break;
       requests.delete(oldest);
     }
-    // Ids such as "", "none" and "0000-0000" are placeholders.
+    // Trace ids such as "", "none" and "0000-0000" are placeholders.
     return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
   };
 }
@@ -136,8 +132,8 @@ function isDerivedFrom(request: string | symbol, traceId: string): boolean {
 }
 
 /**
- * Reads the Retry-After header of a reply: seconds or an HTTP date. The wait is measured from the Date header, so that a wrong local clock
- * has no effect.
+ * Parses the Retry-After header of a reply, which contains seconds or an HTTP date. Dates are compared with the Date header, because the
+ * local clock may be wrong.
  *
  * @returns milliseconds, or undefined if the header is missing or invalid
  */
@@ -147,7 +143,7 @@ export function retryAfterMs(header: (name: string) => string | undefined): numb
     const ms = Number(text) * 1_000;
     return Number.isFinite(ms) ? ms : undefined;
   }
-  // Date.parse also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
+  // `Date.parse` also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
   if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
   const at = parseHttpDate(text);
   const now = parseHttpDate(header("date")?.trim() ?? "");
@@ -156,8 +152,7 @@ export function retryAfterMs(header: (name: string) => string | undefined): numb
 }
 
 /**
- * Parses an HTTP date into milliseconds since 1970. A date in asctime form (`Sun Nov  6 08:49:37 1994`) is in UTC although it has no time
- * zone.
+ * Parses an HTTP date into milliseconds since 1970. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC.
  */
 function parseHttpDate(text: string): number {
   return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);

@@ -3,7 +3,7 @@ import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
 
-/** A request as it is sent. */
+/** A request in the form in which it is sent. */
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
@@ -11,10 +11,10 @@ export interface WireRequest {
   readonly body?: string | undefined;
 }
 
-/** A reply with any status. */
+/** A reply with any status code. */
 export interface WireReply {
   readonly status: number;
-  /** Returns the first value of a header, or undefined if it is missing. */
+  /** Returns the first value of a header, or `undefined` if the header is missing. */
   header(name: string): string | undefined;
   readonly body: Body;
   /** The problem document of a reply that isn't a success. */
@@ -32,28 +32,28 @@ export type Attempt =
 export interface TransportFailure {
   /** The error message, without secrets. */
   readonly description: string;
-  /** Whether no connection was established, so that nothing reached the service. */
+  /** Whether no connection was established, so that the service has received nothing. */
   readonly neverSent: boolean;
-  /** Whether a retry can't help, because the certificate or the request is invalid. */
+  /** Whether a retry is useless, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** A hint for the user, if the failure indicates a fix. */
+  /** A hint for the user, if there is a known solution. */
   readonly hint?: string | undefined;
-  /** The error of the HTTP library without its properties, which may contain parts of a reply. */
+  /** A copy of the HTTP library's error without its properties, which may contain parts of a reply. */
   readonly cause: Error;
 }
 
 /** The options of one attempt. */
 interface AttemptOptions {
-  /** Removes secrets from a string that will be shown. */
+  /** Removes secrets from a string for messages. */
   readonly clean: (text: string) => string;
   readonly signal: AbortSignal;
-  /** Records whether an established connection has started to send the request, even if the caller stops waiting. */
+  /** Records whether an established connection has started to send the request. */
   readonly delivery: { neverSent: boolean };
-  /** The maximum time to wait for the headers of the reply, and between two chunks of its body, in milliseconds. @default 30000 */
+  /** The maximum time without data, before the headers and between two chunks of the body, in milliseconds. @default 30000 */
   readonly silenceMs?: number;
 }
 
-/** Sends a request of the API once. Returns errors of the HTTP library as failures. */
+/** Sends a request to the API once. Errors of the HTTP library are returned as failures. */
 export async function exchange(
   connections: Connections,
   request: WireRequest,
@@ -64,7 +64,7 @@ export async function exchange(
   const { status, header, content } = received;
   const { clean } = options;
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
-  // The body of a successful reply stays unchanged, because it becomes part of the state. Other replies are only shown.
+  // The body of a successful reply is not redacted, because it becomes part of the state. Other bodies are used only in messages.
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
@@ -73,7 +73,7 @@ export async function exchange(
   return { kind: "reply", reply: { status, header, body, problem } };
 }
 
-/** Sends a request once without following redirects, and reads the whole reply. */
+/** Sends a request once without following redirects, and reads the complete reply. */
 export async function receive(
   connections: Connections,
   { method, url, headers, body }: WireRequest,
@@ -107,11 +107,11 @@ const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /**
- * Describes an error of undici, Node or a proxy. Accepts any error, because undici's parser errors have no code, and its assertions have no
- * specific type.
+ * Describes an error of undici, Node.js or a proxy. Any type of error is accepted, because undici's parser errors and assertions have no
+ * common type.
  *
  * @param options.neverSent whether no connection was established before the error
- * @param options.clean removes secrets from a string that will be shown
+ * @param options.clean removes secrets from a string for messages
  */
 function transportFailure(
   error: unknown,
@@ -120,7 +120,7 @@ function transportFailure(
   const code = codeOf(error);
   const message = clean(messageOf(error) || code || "unknown error");
   const cause = Object.assign(new Error(message), code !== undefined && { code });
-  // A proxy rejects CONNECT, or, for http, the request itself. In both cases, nothing reaches the service.
+  // If a proxy rejects a CONNECT or a plain HTTP request, the service receives nothing.
   const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (denial !== undefined) return { ...proxyFailure(Number(denial), url), neverSent: true, cause };
   return {
@@ -138,10 +138,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Removes the file and line from an OpenSSL error, such as `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version
- * number:…`.
- */
+/** Removes the file and the line from an OpenSSL error, such as `…:SSL routines:tls_validate_record_header:wrong version number:…`. */
 function shortTlsMessage(message: string): string {
   const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   return reason === undefined ? message : `TLS: ${reason}`;
@@ -150,7 +147,7 @@ function shortTlsMessage(message: string): string {
 const proxyVariable = ({ protocol }: Pick<URL, "protocol">): string =>
   protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
 
-/** Returns the hint for a proxy's 407 reply. */
+/** Returns the hint for a 407 reply from a proxy. */
 export const proxyLoginHint = (url: Pick<URL, "protocol">): string =>
   `Set the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
 

@@ -8,7 +8,7 @@ import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
-/** An interrupted creation whose outcome the state doesn't contain. */
+/** An interrupted creation, if the state doesn't contain its outcome. */
 export type InterruptedCreation = Readonly<ReturnType<typeof interruptedCreations>[number]>;
 
 /** Returns the title of a creation for messages, such as `instance "web"`. */
@@ -76,7 +76,7 @@ const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
  * Returns the URN that the next `up` uses. `pulumi stack rename` changes the URN in the state but not in the inputs, so the stack and the
- * project come from the state. The other parts come from the inputs. They differ from the state if the name of a parent contains "::".
+ * project come from the state. The other parts come from the inputs, because the two URNs differ if the name of a parent contains "::".
  */
 export function urnForNextUp({ urn, inputs }: PendingCreation): string {
   if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
@@ -119,7 +119,7 @@ function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Depl
   )?.keys[0];
 }
 
-/** A time in the past that makes a key expire, so that the next `up` reports the creation and sends no request. */
+/** The time for creations whose start is unknown. The key is then treated as expired, so the next `up` sends no request. */
 const UNKNOWN_TIME = 0;
 
 /** Returns the journal entry of a creation, or `undefined` if the state lacks the key or an argument. */

@@ -114,14 +114,14 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 
 function typed({ inputs, outputs, ...resource }: ExportedResource) {
   const kind = kinds.get(resource.type);
-  // Visible inputs of existing resources may stay encrypted. An export without `--show-secrets` is enough if no creation has secrets.
+  // Existing resources may have encrypted inputs. An export without `--show-secrets` is therefore sufficient if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
   const { __key, __endpoint, __pending }: Properties = kind ? outputs : {};
   const { key, endpoint, pending: unfinished } = parseRecorded(plaintextOf({ __key, __endpoint, __pending }));
   return {
     ...resource,
-    /** Undefined for resources of other packages. */
+    /** The kind of the resource, or `undefined` for a resource of another package. */
     kind,
     inputs: hidden,
     /** The record of an unfinished creation or update. */

@@ -18,7 +18,7 @@ export interface ExchangeParts {
 
 export interface IssuedToken {
   readonly token: string;
-  /** The time from the request until the token expires, in milliseconds. Undefined if the lifetime isn't known. */
+  /** The time from the request until the token expires, in milliseconds, or `undefined` if the lifetime isn't known. */
   readonly lifetimeMs?: number | undefined;
 }
 

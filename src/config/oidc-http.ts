@@ -39,7 +39,7 @@ const REPORT =
  * Sends a request to a token service, and parses the JSON reply, which must have status 200. Redirects are not followed, because another
  * server could receive tokens. Errors contain no part of a reply except the `error` and `error_description` of a rejection.
  *
- * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
+ * @throws CloudInfraError, or `TransientError` if another attempt may succeed
  */
 export async function requestJson<T>(
   { what, url, headers, form }: TokenRequest,

@@ -8,7 +8,7 @@ export interface Setting {
 }
 
 /**
- * All settings. A setting comes from the stack's configuration (`cloudinfra:<name>`), an environment variable ({@link variableName}), or an
+ * All settings. A setting comes from the stack's configuration (`cloudinfra:<name>`), an environment variable (`variableName`), or an
  * argument of an explicit provider. `journalDir` can't be an argument.
  */
 export const settings = {

@@ -6,7 +6,7 @@ export interface OperationSummary {
   readonly id: string;
   /** The status that the service returned. */
   readonly status: string;
-  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
+  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 
@@ -101,7 +101,7 @@ export function detailsOf(error: CloudInfraError): ErrorDetails {
   return details;
 }
 
-/** The meaning of each error code, in the order of `docs/errors.md`. That page is generated from this table and from hints.ts. */
+/** The meaning of each error code, in the order of `docs/errors.md`. The page is generated from this table and from hints.ts. */
 export const MEANINGS = {
   config_missing: "A required setting is missing.",
   config_invalid: "A setting is invalid, such as the endpoint, the token source, a number or a duration.",

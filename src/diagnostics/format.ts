@@ -27,7 +27,7 @@ const MAX_CAUSES = 3;
 
 /**
  * Formats an error as a multi-line message. The message consists of a headline, details, rejected properties, the request, a hint, and a
- * link to the docs. Any error other than a {@link CloudInfraError} is a bug, so its stack trace is included.
+ * link to the docs. Any error other than a `CloudInfraError` is a bug, so its stack trace is included.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];

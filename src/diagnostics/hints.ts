@@ -7,7 +7,7 @@ const TOKEN = "`cloudinfra:token` (or CLOUDINFRA_TOKEN)";
 const SETTINGS =
   /(?<![\w:/.'"@-])`?cloudinfra:(?!journalDir)([a-z][A-Za-z]*)(?![\w-])`?(?:( \(or CLOUDINFRA_\w+\))|(?:(?:, | or | and )`?cloudinfra:(?!journalDir)[a-z][A-Za-z]*(?![\w-])`?)*)/g;
 
-/** Replaces stack settings in a message with the arguments of an explicit provider, because such a provider doesn't use the settings. */
+/** Replaces stack settings in a message with the arguments of an explicit provider. Explicit providers don't use the stack's settings. */
 export function withArgumentsOf(provider: string | undefined, text: string): string {
   if (provider === undefined) return text;
   let owner = ` of the provider "${provider}"`; // only once, because hints may name several arguments

@@ -183,7 +183,7 @@ export function withoutMarkup(text: string): string {
 /** A text whose escape sequences were decoded. */
 interface Decoding {
   readonly text: string;
-  /** Converts an index in the decoded text to an index in the original text. The index after the last character is also valid. */
+  /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
   readonly at: (index: number) => number;
 }
 

@@ -8,14 +8,14 @@ import type { Reply } from "./reply";
 import { authorization, type EmulatorRequest, maxBodyBytes } from "./request";
 import type { Handler, State } from "./state";
 
-/** The parts of the service that are needed to answer requests. */
+/** The parts of the emulator that are needed to answer requests. */
 export interface Answering {
   readonly state: State;
   readonly firstReplies: FirstReplies;
   readonly token: string;
 }
 
-/** A reply that a fault sends instead of the endpoint's reply. With `cached`, it is stored as the first reply for an Idempotency-Key. */
+/** A reply that a fault sends instead of the endpoint's reply. With `cached`, the reply is stored for its Idempotency-Key. */
 export interface Instead {
   readonly reply: Reply;
   readonly cached: boolean;
@@ -36,7 +36,7 @@ const endpoints: Readonly<Record<string, { readonly all: Methods; readonly one: 
   operations: { all: {}, one: { GET: getOperation } },
 };
 
-/** Answers a request. Checks its size, token and permissions, replays a first reply if there is one, and otherwise calls the endpoint. */
+/** Answers a request: checks its size, token and permissions, and then replays a stored reply or calls the endpoint. */
 export function answer(service: Answering, request: EmulatorRequest, instead?: Instead): Reply {
   const { state, token } = service;
   state.requests += 1;
@@ -58,7 +58,7 @@ export function internalError(state: State, { path }: EmulatorRequest, error: un
   return problemReply(state, { status: 500, code: "internal", detail }, path);
 }
 
-/** Replays the first reply to a POST with the same Idempotency-Key (§4.7), or creates and stores it. */
+/** Replays the first reply to a POST with the same Idempotency-Key (§4.7), or creates and stores that reply. */
 function answerOnce(
   { state, firstReplies }: Answering,
   request: EmulatorRequest,
@@ -101,7 +101,7 @@ function checkSize(request: EmulatorRequest): Refusal | undefined {
   return { status: 413, code: "body_too_large", detail: `a body must not exceed ${maxBodyBytes} bytes` };
 }
 
-/** Checks the token. §5 leaves open how the service replies to a missing or wrong token. */
+/** Checks the token. The specification doesn't define the reply to a missing or wrong token (§5). */
 function checkToken(request: EmulatorRequest, token: string): Refusal | undefined {
   const result = authorization(request, token);
   if (result === "ok") return undefined;
@@ -109,7 +109,7 @@ function checkToken(request: EmulatorRequest, token: string): Refusal | undefine
   return { status: 401, code: "unauthenticated", detail, headers: { "www-authenticate": "Bearer" } };
 }
 
-/** Checks the permissions of the token, which §5 leaves open. */
+/** Checks the permissions of the token, which the specification doesn't define (§5). */
 function checkAccess(state: State, request: EmulatorRequest): Refusal | undefined {
   const { readOnlyToken, forbiddenStatus } = state.behaviour;
   const { method, path, query } = request;

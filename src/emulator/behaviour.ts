@@ -1,14 +1,14 @@
 import type { Normalization } from "./normalization";
 
-/** The effect of an operation. Operations create or delete projects and instances, or update instances. */
+/** The kind of an operation: the creation, the update or the deletion of an object. */
 export type OperationKind = "create" | "update" | "delete";
 
 /** The replies that a switch applies to: lists, reads of single objects, or both. */
 export type Replies = "lists" | "reads" | "both";
 
 /**
- * The switches of the emulator. Each switch sets a behavior that the specification leaves open, and you can combine all of them. A change
- * takes effect with the next request, but a running operation keeps its duration.
+ * The switches of the emulator. Each switch sets a behavior that the specification doesn't define, and you can combine all switches. A
+ * change takes effect with the next request, but a running operation keeps its duration.
  */
 export interface Behaviour {
   // Operations
@@ -17,17 +17,17 @@ export interface Behaviour {
    * The duration of an operation in milliseconds, or a function of its kind. With 0, the operation is done at the first poll. @default 300
    */
   operationMs: number | ((kind: OperationKind) => number);
-  /** How `progress` grows: evenly, in quarters, not at all until the end (`stuck` at 0.4), or not reported. @default "linear" */
+  /** The growth of `progress`: even, in quarters, constant at 0.4 until the end (`stuck`), or not reported. @default "linear" */
   progress: "linear" | "bursts" | "stuck" | "absent";
   /** The value of the `Retry-After` header in polls of a running operation, in seconds. @default no header */
   retryAfter?: number | undefined;
-  /** The format of that `Retry-After` header: seconds, an HTTP date, or a date as C's `asctime` writes it. @default "seconds" */
+  /** The format of the `Retry-After` header in polls: seconds, an HTTP date, or a date as in C's `asctime`. @default "seconds" */
   retryAfterForm: "seconds" | "http-date" | "asctime";
-  /** Whether a finished operation reports when it ended (`finished_at`). @default true */
+  /** Whether a finished operation contains its end time (`finished_at`). @default true */
   finishedAt: boolean;
   /** The time after which a finished operation is purged, in milliseconds. With 0, no poll returns its end. @default never */
   operationKeptMs?: number | undefined;
-  /** The number of polls that return the end of an operation before it is purged. With 0, no poll returns it. @default no limit */
+  /** The number of polls that return the end of an operation before it is purged. With 0, no poll returns the end. @default no limit */
   operationKeptPolls?: number | undefined;
   /** The status of replies to polls of a purged operation. @default 404 */
   purgedStatus: 404 | 410;
@@ -37,7 +37,7 @@ export interface Behaviour {
   failedHasError: boolean;
   /** Makes every nth operation fail. For example, 3 makes the third and the sixth operation fail. @default none fails */
   failEvery?: number | undefined;
-  /** What a failed creation leaves behind: nothing, or the object with the status `error`. @default "nothing" */
+  /** The result of a failed creation: nothing, or an object with the status `error`. @default "nothing" */
   failedCreation: "nothing" | "object";
 
   // Links
@@ -75,11 +75,11 @@ export interface Behaviour {
   /** The fields of the object in the reply to a change: all, or only `id`, `status` and the revision (`slim`). @default "full" */
   writeReply: "full" | "slim";
   /**
-   * What a 202 contains: the operation and `Location`, only `Location`, or neither (`bare`). The creation of an object always has `Location`.
-   * @default "operation"
+   * The content of a 202 reply: the operation and `Location`, only `Location`, or neither (`bare`). After the creation of an object, a 202
+   * reply always contains `Location`. @default "operation"
    */
   acceptedReply: "operation" | "location" | "bare";
-  /** Whether an update or deletion is accepted, or rejected with 409, while another update of the instance is running. @default "accepted" */
+  /** Whether a change during another update of the instance is accepted, or rejected with 409. @default "accepted" */
   busyInstance: "accepted" | "refused";
   /** Whether the names of projects, and of instances within a project, must be unique. Duplicates are rejected with 409. @default false */
   uniqueNames: boolean;
@@ -89,25 +89,25 @@ export interface Behaviour {
   // Objects
 
   /**
-   * The style of ids. `prefixed` ids are `prj-…`, `ins-…` and `op-…`. A `counter` counts each kind separately, so a project and an instance
-   * may have the same id. A `number` is a counter as a JSON number. A `slug` is derived from the name (operations keep `op-…`). @default
-   * "prefixed"
+   * The style of ids. `prefixed` ids are `prj-…`, `ins-…` and `op-…`. `counter` counts each kind of object separately, so a project and an
+   * instance may have the same id. `number` is a counter as a JSON number. `slug` derives the id of a project or an instance from its name.
+   * @default "prefixed"
    */
   ids: "prefixed" | "counter" | "number" | "slug" | "uuid";
-  /** Whether a new object may get the counter or slug of a deleted one. @default false */
+  /** Whether a new object may get the counter or slug of a deleted object. @default false */
   idReuse: boolean;
-  /** Whether an instance gets a new id when it is renamed, if ids are slugs. @default false */
+  /** Whether a renamed instance gets a new id, if ids are slugs. @default false */
   idsFollowNames: boolean;
   /** The reply to a GET of a single project or instance: the object, "not found" (404), or "method not allowed" (405). @default 200 */
   getObject: 200 | 404 | 405;
   /**
-   * Where replies contain the revision of an instance: in the `ETag` header, in a field, in both, in a weak `ETag`, or nowhere. If it is
-   * only in the header and `getObject` isn't 200, a field also contains it, because clients couldn't read it otherwise. @default "both"
+   * The place of an instance's revision in replies: the `ETag` header, a field, both, a weak `ETag`, or nowhere. If `getObject` isn't 200,
+   * `header` and `weak` also add a field, because list items have no header. @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
   /**
-   * When the revision changes: with every change, or only if visible values change, as with a hash of these values (`shown`). @default
-   * "changes"
+   * When the revision changes: with every change, or only if visible values change (`shown`), like a hash of these values.
+   * @default "changes"
    */
   revisionOf: "changes" | "shown";
   /** The name of the field that contains the revision. @default "revision" */
@@ -116,28 +116,28 @@ export interface Behaviour {
   ipField: "ip_address" | "public_address" | "public_ip";
   /** The value of `public_ip` in replies: as requested, or always null. @default "mode" */
   publicIpShows: "mode" | "null";
-  /** The `status` of an instance once it has been created. @default "running" */
+  /** The `status` of an instance after its creation. @default "running" */
   statusAfterCreate: string;
   /** When a new instance becomes visible: at the start or at the end of its creation. @default "at-once" */
   instanceVisible: "at-once" | "when-done";
-  /** The `status` with which a deleted instance remains visible, such as "deleted". @default it disappears */
+  /** The `status` of a deleted instance that remains visible, such as "deleted". @default the instance disappears */
   softDelete?: string | undefined;
-  /** How long a deleted instance remains visible with `softDelete`, in milliseconds. @default forever */
+  /** The time for which a deleted instance remains visible with `softDelete`, in milliseconds. @default forever */
   softDeleteMs?: number | undefined;
-  /** Replies in which a deleted instance remains visible with `softDelete`. @default "both" */
+  /** The replies in which a deleted instance remains visible with `softDelete`. @default "both" */
   softDeleteIn: Replies;
   /** The fields of instances that requests can set but that replies omit. @default none */
   unshown: readonly string[];
   /** The fields to add to every instance in replies. @default none */
   extraFields: Readonly<Record<string, unknown>>;
-  /** The ways in which replies normalize values. Requests may use either form. @default none */
+  /** The ways in which replies normalize values. Requests may contain either form. @default none */
   normalize: readonly Normalization[];
   /** Rewrites an instance in replies. `place` is `item` in lists and `object` in reads. @default no change */
   spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
 
   // JSON
 
-  /** What replies contain for fields without a value: nothing, or null. The same applies to empty lists and maps. @default "omitted" */
+  /** The form of missing values in replies: omitted, or null. Empty lists and maps are treated as missing values. @default "omitted" */
   absentValues: "omitted" | "null";
   /** Whether `progress` and the `status` of problem documents are strings. @default false */
   numbersAsText: boolean;
@@ -159,20 +159,20 @@ export interface Behaviour {
 
   // Lag
 
-  /** How long replies lag behind changes, in milliseconds. @default 0 */
+  /** The delay until replies contain a change, in milliseconds. @default 0 */
   lagMs: number;
   /** The number of further requests after which replies contain a change. @default 0 */
   lagRequests: number;
-  /** Replies that lag. @default "lists" */
+  /** The replies that lag behind changes. @default "lists" */
   lagIn: Replies;
   /** The data that lags: everything, the fields of objects, or the existence of objects. @default "all" */
   lagPart: "all" | "fields" | "objects";
 
   // Idempotency keys
 
-  /** The first replies that are replayed for the same key: all, or only successes. @default "all" */
+  /** The first replies that are replayed for the same key: all replies, or only successes. @default "all" */
   cachedReplies: "all" | "successes";
-  /** How long first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
+  /** The time for which first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
   keyRetentionMs: number;
   /** The status of the reply if the key was already used for a different request. @default 422 */
   keyReuseStatus: 422 | 409 | 400;
@@ -188,7 +188,7 @@ export interface Behaviour {
 
   // Permissions of the token
 
-  /** The names or ids of projects that the token can't access, including everything in them. `*` hides all projects. @default none */
+  /** The names or ids of projects that the token can't access, including their instances. `*` hides all projects. @default none */
   hiddenProjects: readonly string[];
   /** Whether the token can only read. @default false */
   readOnlyToken: boolean;
@@ -196,7 +196,7 @@ export interface Behaviour {
   forbiddenStatus: 403 | 404 | 401;
 }
 
-/** The default of each switch. A switch that is missing here has no default. */
+/** The default of each switch. Switches that are missing here have no default. */
 export const defaultBehaviour: Readonly<Behaviour> = {
   operationMs: 300,
   progress: "linear",

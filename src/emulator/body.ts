@@ -12,7 +12,7 @@ const text = (field: string, longest = 255) =>
     v.maxLength(longest, `${field} must not be longer than ${longest}`),
   );
 
-/** §2.2 doesn't define a catalogue, so every value exists except those that begin with `unknown-` or `nope`. */
+/** The specification defines no catalog (§2.2), so every value exists unless it begins with `unknown-` or `nope`. */
 const catalogued = (field: string) =>
   v.pipe(
     text(field),
@@ -45,7 +45,7 @@ const updateEntries = {
 
 const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;
 
-/** The maximum number of reported errors, because a body could contain a million. */
+/** The maximum number of reported errors, because a body could contain a million errors. */
 const mostErrors = 50;
 
 /** The schema of the body of POST /v1/projects (§2.1). */
@@ -95,7 +95,7 @@ export function parseBody<T>(
   return readOnlyError ? { ...rejection, code: "read_only_field", detail: readOnlyError.detail } : rejection;
 }
 
-/** Converts values from the form that replies contain, so that requests may also contain that form. */
+/** Converts values from the form in replies, because requests may also contain that form. */
 function fromWire(json: object, { ids, absentValues, normalize }: Behaviour): object {
   const body: Record<string, unknown> = { ...json };
   if (absentValues === "null") {

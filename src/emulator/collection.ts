@@ -1,19 +1,19 @@
-/** The moment whose data a read returns: a time and the number of a request. Changes after either of them are not visible. */
+/** A past moment, given by a time and a request number. A read returns no changes after the moment. */
 export interface Moment {
   readonly at: number;
   readonly request: number;
-  /** The part of the data that is returned as of that moment. The rest is current. */
+  /** The part of the data that lags. All other data is current. */
   readonly part: "all" | "fields" | "objects";
   /** Whether deleted objects are visible. */
   readonly deleted: boolean;
 }
 
-/** The clock of a collection. */
+/** The source of times and request numbers for a collection. */
 export interface Chronicle {
   readonly now: () => number;
   /** The number of the current request. */
   readonly requests: number;
-  /** Returns the earliest moment whose data a read may still return. */
+  /** Returns the earliest moment that a lagging read may still use. */
   oldest(): { readonly at: number; readonly request: number };
 }
 
@@ -22,7 +22,7 @@ interface Stored {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The state of an object between two changes. Without `item`, the object doesn't exist. */
+/** The state of an object between two changes. If `item` is missing, the object doesn't exist. */
 interface Version<T> {
   readonly at: number;
   readonly request: number;
@@ -42,14 +42,14 @@ export interface Entry<T> {
   readonly item: T;
 }
 
-/** Objects by id, with the past versions that lagging reads return. Lists are in the order of creation. */
+/** A collection of objects by id, in the order of creation. The collection keeps past versions of objects for lagging reads. */
 export class Collection<T extends Stored> {
   private readonly held = new Map<string, T>();
-  /** The lines in the order of their positions. */
+  /** The histories of all objects, in the order of their positions. */
   private readonly lines: Line<T>[] = [];
-  /** The lines by id. An id has several lines if it was assigned again. */
+  /** The histories of all objects by id. An id has several histories if it was reused. */
   private readonly linesById = new Map<string, Line<T>[]>();
-  /** The lines of deleted objects, for lagging reads. */
+  /** The histories of deleted objects, which lagging reads may still return. */
   private readonly past = new Set<Line<T>>();
   private last = 0;
 
@@ -68,15 +68,15 @@ export class Collection<T extends Stored> {
     this.record(line, at, copyOf(item));
   }
 
-  /** Records a version. Must be called after each change of an object. */
+  /** Records a new version of an object. Must be called after each change of the object. */
   changed(item: T, at = this.chronicle.now()): void {
     const line = this.linesOf(item.id).at(-1);
     if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
   }
 
   /**
-   * Removes an object. If `left` is given, that item is visible for the given number of milliseconds instead. Returns `false` if no object
-   * has the id.
+   * Removes an object. If `left` is given, that item remains visible for the given number of milliseconds. Returns `false` if no object has
+   * the id.
    */
   remove(id: string, at = this.chronicle.now(), left?: { readonly item: T; readonly ms: number }): boolean {
     const line = this.linesOf(id).at(-1);
@@ -88,18 +88,18 @@ export class Collection<T extends Stored> {
     return true;
   }
 
-  /** Reports whether this object still exists. A different object may have its id by now. */
+  /** Reports whether this object still exists. A different object may have the same id by now. */
   holds(item: T): boolean {
     return this.held.get(item.id) === item;
   }
 
-  /** Returns the object with an id as it is visible to a read. */
+  /** Returns the object with the given id in the version that was visible at a moment. */
   shown(id: string, moment: Moment): T | undefined {
     const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
     return shown.findLast((item) => item !== undefined);
   }
 
-  /** Returns all objects after a position as they are visible in a list. The first position is 1. */
+  /** Returns all objects after a position in the versions that were visible at a moment. The first position is 1. */
   *after(position: number, moment: Moment): Generator<Entry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];
@@ -125,7 +125,7 @@ export class Collection<T extends Stored> {
     const index = line.versions.findLastIndex((one) => one.at <= at && one.request <= request);
     const version = line.versions[index];
     if (version === undefined || (version.deleted && !deleted)) return undefined;
-    // Returns the object itself and not its copy, because tests may change it directly.
+    // The object itself is returned instead of a copy, because tests may change the object directly.
     const isLatest = index === line.versions.length - 1 && this.holds(line.item);
     return isLatest ? line.item : version.item;
   }
@@ -138,7 +138,7 @@ export class Collection<T extends Stored> {
     if (first > 0) line.versions = line.versions.slice(first);
   }
 
-  /** Drops the lines of deleted objects that no read returns. */
+  /** Drops the histories of deleted objects that no read returns. */
   private forget(): void {
     const oldest = this.chronicle.oldest();
     for (const line of this.past) {

@@ -11,7 +11,7 @@ import type { State, StoredInstance, StoredProject } from "./state";
 const OBJECT_KINDS: readonly ObjectKind[] = ["project", "instance", "operation"];
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Implements {@link Emulator}. Before it reads or changes objects, it ends the operations that are due. */
+/** Implements {@link Emulator}. Each method first ends all operations that are due. */
 export class Controls implements Emulator {
   constructor(
     private readonly service: Service,
@@ -171,7 +171,7 @@ export class Controls implements Emulator {
     return state;
   }
 
-  /** Returns the kind of the only object that has the id. */
+  /** Returns the kind of the object that has the id. Throws an error if no object, or more than one, has the id. */
   private kindOf(id: string): ObjectKind {
     const state = this.settled();
     const kinds = OBJECT_KINDS.filter((kind) => state[`${kind}s`].byId.has(id));
@@ -199,17 +199,17 @@ function unknown(id: string): Error {
 export type ObjectKind = "project" | "instance" | "operation";
 
 /**
- * A running emulator. Its methods change objects as if other users did it, and make requests and operations fail. Field names are those of
- * the specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
+ * A running emulator, with methods that change objects and make requests and operations fail. Field names are those of the specification,
+ * such as `public_ip`. Methods that take an id throw an Error if no object has the id.
  */
 export interface Emulator {
   /** The origin of the service, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** The value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
+  /** The value for the setting `cloudinfra:endpoint`: the origin followed by `/v1`. */
   readonly endpoint: string;
   /** The bearer token that is currently valid, for the setting `cloudinfra:token`. */
   readonly token: string;
-  /** The switches. You can change them at any time. */
+  /** The switches of the emulator. You can change them at any time. */
   behaviour: Behaviour;
   /** All requests, oldest first, including those that faults affected. */
   readonly requests: readonly LoggedRequest[];
@@ -223,9 +223,9 @@ export interface Emulator {
   clearRequests(): void;
   /** Replaces the token. Requests with the old token are rejected with 401. @throws TypeError if the token is empty */
   changeToken(token: string): void;
-  /** Changes fields of a project or instance, or the `status` of an instance. An instance gets a new revision. */
+  /** Changes fields of a project or an instance, or the `status` of an instance. An instance gets a new revision. */
   edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
-  /** Changes only the revision of an instance. */
+  /** Changes the revision of an instance, and nothing else. */
   touch(id: string): void;
   /** Deletes a project or instance immediately, without an operation, or removes an operation. */
   remove(id: string, kind?: ObjectKind): void;
@@ -241,11 +241,11 @@ export interface Emulator {
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
   /** Rejects every update that changes a field. @param problem changes to the rejection @default status 422 */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
-  /** Accepts updates of a field but leaves it unchanged. */
+  /** Accepts updates of a field, but doesn't change the value of the field. */
   ignoreUpdatesOf(field: string): void;
-  /** Ends all running operations. Each operation is done, or fails if a failure was planned. */
+  /** Ends all running operations. Operations with a planned failure fail. */
   finishOperations(): void;
-  /** Closes the port and all connections until {@link Emulator.resume}, so that connections are refused. */
+  /** Closes the port and all connections until {@link Emulator.resume} is called. */
   pause(): Promise<void>;
   /** Opens the same port again. */
   resume(): Promise<void>;

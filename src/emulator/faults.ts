@@ -27,20 +27,20 @@ export const faultKinds = [
 /**
  * A kind of fault.
  *
- * These prevent or delay the request's effect:
+ * Some faults prevent or delay the effect of a request:
  * - `reset` closes the connection, and `hang` never replies.
  * - `status` replies with a problem document, and `html` replies with a proxy's page.
  * - `slow` waits before it handles the request.
  *
- * All others handle the request, but its reply doesn't arrive intact:
- * - `lost-reply` closes the connection, and `gateway` replies like a gateway that lost the reply.
- * - `truncate` cuts off the body, and `empty` omits it.
- * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it although the client doesn't accept that.
+ * All other faults handle the request, but the reply is lost or damaged:
+ * - `lost-reply` closes the connection, and `gateway` replies with the error of a gateway.
+ * - `truncate` cuts off the body, and `empty` omits the body.
+ * - `wrong-content-type` sends the body as `text/plain`, and `gzip` compresses the body although the client doesn't accept gzip.
  * - `illegal-header`, `control-character`, `bare-lf`, `bad-chunk`, `truncated-head` and `garbage` violate HTTP.
  */
 export type FaultKind = (typeof faultKinds)[number];
 
-/** Which requests a fault affects, and how. */
+/** A rule that defines a fault and the requests that it affects. */
 export interface FaultRule {
   /** The kind of fault. */
   readonly kind: FaultKind;
@@ -49,14 +49,14 @@ export interface FaultRule {
   /** The path of the affected requests. A string with a trailing `/` matches all paths below it. @default any path */
   readonly path?: string | RegExp;
   /**
-   * Decides whether the fault affects a request whose method and path match. It is called once for each such request, so its result may be
-   * random.
+   * Reports whether the fault affects a request whose method and path match. The function is called once for each such request, so its
+   * result may be random.
    * @default always
    */
   readonly when?: (request: ReceivedRequest) => boolean;
-  /** The number of requests to affect. Use `Infinity` for all. @default 1 */
+  /** The number of requests to affect. Use `Infinity` to affect all requests. @default 1 */
   readonly times?: number;
-  /** The number of matching requests to skip first. @default 0 */
+  /** The number of matching requests that the fault skips first. @default 0 */
   readonly after?: number;
   /** The status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, otherwise the status of the intact reply */
   readonly status?: number;
@@ -70,11 +70,11 @@ export interface FaultRule {
   readonly problem?: object;
   /** The delay of `slow` in milliseconds. @default 1000 */
   readonly delayMs?: number;
-  /** Whether the reply of `status` or `html` is stored as the first reply for the idempotency key, and replayed. @default false */
+  /** Whether the reply of `status` or `html` is stored for the idempotency key and replayed. @default false */
   readonly cached?: boolean;
 }
 
-/** A fault that is active. */
+/** An active fault. */
 export interface FaultHandle {
   /** The number of requests that the fault has affected. */
   readonly used: number;
@@ -90,7 +90,7 @@ export interface ActiveFault {
   used: number;
 }
 
-/** The active faults. If several match a request, the oldest one applies. */
+/** The active faults. If several faults match a request, the oldest fault applies. */
 export class Faults {
   private readonly active = new Set<ActiveFault>();
   private added = 0;
@@ -116,7 +116,7 @@ export class Faults {
     this.active.delete(fault);
   }
 
-  /** Returns the fault that affects a request, and counts it. */
+  /** Returns the fault that affects a request, and counts the request. */
   take(request: ReceivedRequest): FaultRule | undefined {
     for (const fault of this.active) {
       if (fault.used >= (fault.rule.times ?? 1) || !matches(fault.rule, request)) continue;
@@ -140,13 +140,13 @@ function isBelow(path: FaultRule["path"], requested: string): boolean {
   return path.endsWith("/") ? requested.startsWith(path) : requested === path;
 }
 
-/** Returns the reply of a fault that prevents the request from being handled. */
+/** Returns the reply of a fault that prevents the request from taking effect. */
 export function replyInstead(rule: FaultRule, state: State, path: string): Reply | undefined {
   if (rule.kind === "html") return page(rule, rule.status ?? 502);
   return rule.kind === "status" ? problemWith(rule, state, path, rule.status ?? 503) : undefined;
 }
 
-/** Returns the reply of a gateway that lost the service's reply. */
+/** Returns the error reply of a gateway that lost the service's reply. */
 export function gatewayReply(rule: FaultRule, state: State, path: string): Reply {
   const status = rule.status ?? 502;
   if (rule.body === "problem") return problemWith(rule, state, path, status);

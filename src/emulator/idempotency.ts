@@ -16,8 +16,8 @@ export class FirstReplies {
   private readonly byKey = new Map<string, FirstReply>();
 
   /**
-   * Returns the first reply to a request, or `undefined` if this is the first request with the key. Rejects a malformed key with 400.
-   * Rejects a key that was used for a different request with the status that the behaviour sets. §7 leaves both open.
+   * Returns the first reply to a request, or `undefined` if the key is new. Rejects a malformed key, and a key that was used for a
+   * different request. The specification doesn't define these rejections (§7).
    */
   find(
     request: EmulatorRequest,
@@ -43,7 +43,7 @@ export class FirstReplies {
   }
 
   private forgetExpired(oldest: number): void {
-    // The oldest key comes first.
+    // Keys are in the order of their first use, so the oldest key comes first.
     for (const [key, { at }] of this.byKey) {
       if (at > oldest) return;
       this.byKey.delete(key);

@@ -6,7 +6,7 @@ export type Kind = "project" | "instance" | "operation";
 
 const prefixes = { project: "prj", instance: "ins", operation: "op" } as const;
 
-/** Assigns ids (§2.1, §2.3). Each id is unique within its kind, unless `idReuse` is set. */
+/** Assigns ids (§2.1, §2.3). Each id is unique among objects of its kind, unless `idReuse` is set. */
 export class Ids {
   private readonly assigned: Readonly<Record<Kind, Set<string>>> = {
     project: new Set(),
@@ -14,7 +14,7 @@ export class Ids {
     operation: new Set(),
   };
 
-  /** @param hex returns that many random bytes in hexadecimal digits */
+  /** @param hex returns the given number of random bytes in hexadecimal */
   constructor(
     private readonly hex: (bytes: number) => string = (bytes) => randomBytes(bytes).toString("hex"),
   ) {}

@@ -21,9 +21,9 @@ export type { StoredInstance, StoredProject } from "./state";
 
 /** The options of {@link startEmulator}. */
 export interface EmulatorOptions {
-  /** The port to listen on. @default a free one */
+  /** The port to listen on. @default a free port */
   readonly port?: number;
-  /** The address to listen on. If other machines can reach it, you must set a `token`. @default "127.0.0.1" */
+  /** The address to listen on. If other machines can reach the address, you must set a `token`. @default "127.0.0.1" */
   readonly host?: string;
   /** The bearer token that requests must contain. @default "emulator-token" */
   readonly token?: string;
@@ -35,23 +35,23 @@ export interface EmulatorOptions {
   readonly faults?: readonly FaultRule[];
   /** The clock of the emulator, which returns milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** The maximum number of requests in the log. When it is exceeded, the older half is dropped. @default 100,000 */
+  /** The maximum number of requests in the log. If the log exceeds this number, the older half is dropped. @default 100,000 */
   readonly requestsKept?: number;
   /**
-   * Whether to serve a page at `/` that shows objects and requests and injects faults. It requires no token, so everybody who can reach the
-   * emulator can use it.
+   * Whether to serve a page at `/` that displays objects and requests and injects faults. The page requires no token, so everybody who can
+   * reach the emulator can use it.
    * @default false
    */
   readonly page?: boolean;
-  /** Called for each request when its reply is sent, or when a fault has prevented the reply. @default not called */
+  /** Called for each request, after its reply was sent or a fault has prevented the reply. @default not called */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
 const defaultToken = "emulator-token";
 
 /**
- * Starts an emulator: the Cloud Infrastructure Service in memory, with its own projects, instances and operations. It serves plain HTTP and
- * loses its objects when it stops.
+ * Starts an emulator, which runs the Cloud Infrastructure Service in memory with its own projects, instances and operations. The emulator
+ * serves plain HTTP, and its objects are lost when it stops.
  *
  * @param options port, token, switches and faults
  * @returns the emulator, once it accepts requests. Stop it with {@link Emulator.stop}

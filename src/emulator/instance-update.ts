@@ -12,7 +12,7 @@ import type { Handler, State, StoredInstance } from "./state";
 type UpdateBody = InferOutput<typeof instanceUpdateBody>;
 type Fields = Record<string, unknown>;
 
-/** PUT /v1/instances/{id} (§4.5): replaces all fields that can be changed in place. An omitted field is removed. */
+/** Handles PUT /v1/instances/{id} (§4.5), which replaces all fields that can be changed in place. Omitted fields are removed. */
 export const updateInstance: Handler = (state, request, id) => {
   const { behaviour } = state;
   const instance = state.instances.byId.get(id);
@@ -32,7 +32,7 @@ export const updateInstance: Handler = (state, request, id) => {
   if (rejection) return rejection;
 
   const apply = (at: number): StoredInstance => {
-    // Computed again, because other fields may have changed while the operation was running.
+    // The fields are computed again, because other fields may have changed while the operation was running.
     const fields = replaced(instance, body, behaviour.normalize);
     for (const field of state.rules.ignoredFields()) {
       if (field in instance.fields) fields[field] = instance.fields[field];
@@ -63,7 +63,7 @@ export const updateInstance: Handler = (state, request, id) => {
     : changedReply(state, updated);
 };
 
-/** Gives a renamed instance the id that results from its new name, if ids follow names. */
+/** Replaces the id of a renamed instance if ids follow names. */
 function withIdOfName(state: State, instance: StoredInstance, at: number): StoredInstance {
   const { ids, idsFollowNames } = state.behaviour;
   if (ids !== "slug" || !idsFollowNames) return instance;
@@ -86,7 +86,7 @@ function replaced(
   return kept(next, fields, ways);
 }
 
-/** Keeps each old value that has the same normalized form as the new one. */
+/** Keeps the old form of each value whose normalized form is unchanged. */
 function kept(next: Fields, old: Readonly<Fields>, ways: readonly Normalization[]): Fields {
   const [before, after] = [normalized(ways, old), normalized(ways, next)];
   const isKept = (name: string): boolean => name in old && isDeepStrictEqual(before[name], after[name]);

@@ -57,7 +57,7 @@ export const listInstances: Handler = (state, request) => {
   return json(200, page(entries, query, behaviour, matches, view));
 };
 
-/** GET /v1/instances/{id}. §4.8 leaves open whether this endpoint exists. */
+/** Handles GET /v1/instances/{id}, which is optional in the specification (§4.8). */
 export const getInstance: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("PUT, DELETE");
@@ -65,7 +65,7 @@ export const getInstance: Handler = (state, _request, id) => {
   return instance === undefined ? notFound(`instance '${id}'`) : instanceReply(state, instance);
 };
 
-/** DELETE /v1/instances/{id}. §4.8 leaves open whether this endpoint exists. If-Match is optional. */
+/** Handles DELETE /v1/instances/{id}, which is optional in the specification (§4.8). The If-Match header is optional. */
 export const deleteInstance: Handler = (state, request, id) => {
   const { deleteObject, softDelete } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET, PUT");
@@ -141,7 +141,7 @@ function view(state: State, instance: StoredInstance, date: (at: number) => stri
   return without(behaviour.unshown, shown);
 }
 
-/** Returns a new instance, which is not stored yet. */
+/** Returns a new instance without storing it. */
 export function newInstance(state: State, fields: Record<string, unknown>): StoredInstance {
   const createdAt = state.now();
   return {
@@ -158,7 +158,7 @@ export function targetOf({ id, fields }: StoredInstance, name = fields.name): Op
   return { kind: "instance", id, project: String(fields.project), name };
 }
 
-/** Sets the address that `public_ip` requests: a new one for "auto", the given one for an address, otherwise none. */
+/** Sets the public address of an instance: a new address for "auto", the given address, or none. */
 export function assignAddress(state: State, instance: StoredInstance): void {
   const mode = instance.fields.public_ip;
   if (mode === "auto") instance.address ??= state.newAddress();
@@ -180,7 +180,7 @@ function runningOn(state: State, id: string): StoredOperation[] {
   return state.operations.running().filter(({ target }) => target.kind === "instance" && target.id === id);
 }
 
-/** Rejects a project that doesn't exist or is being deleted, and a name that is already taken. */
+/** Rejects a creation if its project doesn't exist or is being deleted, or if the name is already taken. */
 function checkPlace(state: State, project: string, name: string): Refusal | undefined {
   if (!state.projects.byId.has(project)) {
     const refusal = notFound(`project '${project}'`, "project_not_found");
@@ -190,7 +190,7 @@ function checkPlace(state: State, project: string, name: string): Refusal | unde
   return checkName(state, project, name);
 }
 
-/** Rejects a name that another instance of the project has, or that a running operation sets. This applies only with `uniqueNames`. */
+/** With `uniqueNames`, rejects a name that another instance of the project has, or that a running operation sets. */
 export function checkName(
   state: State,
   project: unknown,
@@ -212,7 +212,7 @@ export function checkName(
 
 type Test = (instance: StoredInstance) => boolean;
 
-/** Parses the filters `project`, `status` and `label.<key>`. An instance must pass all of them. */
+/** Parses the filters `project`, `status` and `label.<key>`. An instance must match all filters. */
 function parseFilters({ behaviour }: State, query: URLSearchParams): { tests: Test[] } | Refusal {
   const tests: Test[] = [];
   for (const [name, value] of query) {

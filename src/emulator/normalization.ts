@@ -26,7 +26,7 @@ export type Normalization = (typeof normalizations)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The normalized fields for each way of normalization. Normalizing them again changes nothing, so a request may use either form. */
+/** The functions that normalize fields. Normalizing a value twice changes nothing, so a request may contain either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   ids: ({ image, flavor, network }) => ({
     image: idOf("img", image),
@@ -57,7 +57,7 @@ const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   }),
 };
 
-/** Returns the fields of an object as the service reports them. Missing fields remain missing. */
+/** Returns the fields of an object in their normalized form. Missing fields remain missing. */
 export function normalized(ways: readonly Normalization[], fields: Fields): Record<string, unknown> {
   const result: Record<string, unknown> = { ...fields };
   for (const way of ways) {
@@ -67,7 +67,7 @@ export function normalized(ways: readonly Normalization[], fields: Fields): Reco
   return result;
 }
 
-/** Derives an id from a name. Ids are returned unchanged. */
+/** Derives an id from a name. Values that are already ids are returned unchanged. */
 function idOf(prefix: string, value: unknown): unknown {
   if (typeof value !== "string" || new RegExp(`^${prefix}-[0-9a-f]{12}$`, "i").test(value)) return value;
   return `${prefix}-${createHash("sha256").update(value).digest("hex").slice(0, 12)}`;

@@ -8,13 +8,13 @@ export interface OperationTarget {
   readonly kind: "project" | "instance";
   /** The id of the object. */
   readonly id: string;
-  /** The id of the project that contains the instance, or of the project itself. */
+  /** The id of the project, or of the project that contains the instance. */
   readonly project: string;
-  /** The name of the object once the operation is done. */
+  /** The name of the object after the operation. */
   readonly name: unknown;
 }
 
-/** An operation as the emulator stores it. It has no timer: the first access after `endsAt` ends it. */
+/** An operation as the emulator stores it. Operations have no timer, and end at the first access after `endsAt`. */
 export interface StoredOperation {
   /** The id of the operation, always as a string. */
   readonly id: string;
@@ -22,27 +22,27 @@ export interface StoredOperation {
   readonly kind: OperationKind;
   /** The object that the operation creates, updates or deletes. */
   readonly target: OperationTarget;
-  /** The start time by the emulator's clock, in milliseconds since 1970. */
+  /** The start time on the emulator's clock, in milliseconds since 1970. */
   readonly startedAt: number;
   /** The planned duration in milliseconds. An operation that fails ends earlier. */
   readonly durationMs: number;
-  /** The end time by the emulator's clock, in milliseconds since 1970. It changes if the operation is ended early. */
+  /** The end time on the emulator's clock, in milliseconds since 1970. The end time changes if the operation is ended early. */
   endsAt: number;
   /** `open` until the operation ends. */
   outcome: "open" | "done" | "failed";
-  /** The path of the object. Undefined for a deletion. */
+  /** The path of the object, or `undefined` for a deletion. */
   resultPath: string | undefined;
   /** The planned failure, if there is one. */
   readonly failure: PlannedFailure | undefined;
   /** The problem document of the failure, if there is one. */
   error: Problem | undefined;
-  /** The number of polls that have reported the end. */
+  /** The number of polls that have returned the end of the operation. */
   endPolls: number;
 }
 
 /** The effect of an operation when it ends. */
 export interface Work {
-  /** Returns the reason why the operation fails without a planned failure, if there is one. */
+  /** Returns the reason why the operation can't succeed, if there is one. */
   obstacle?(): Refusal | undefined;
   done(at: number): void;
   failed(at: number, leaveObject: boolean): void;
@@ -65,7 +65,7 @@ export class Operations {
     return [...this.open.keys()];
   }
 
-  /** Ends all operations that are due, in the order of their ends. */
+  /** Ends all operations that are due, in the order of their end times. */
   settle(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => Problem): void {
     if (now < this.nextEnd) return;
     const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);

@@ -50,12 +50,12 @@ export function begin(
   return operation;
 }
 
-/** Returns the path of the object that an operation links to. */
+/** Returns the path of the object that an operation creates or changes. */
 export function resultPathOf({ kind, id }: Pick<OperationTarget, "kind" | "id">): string {
   return `/v1/${kind}s/${id}`;
 }
 
-/** Returns a 202 with an operation (§4.1), whose status is still `pending`. */
+/** Returns a 202 reply with a pending operation (§4.1). */
 export function acceptedReply(state: State, operation: StoredOperation): Reply {
   const { kind, id } = operation.target;
   return { ...accepted(state, operation), subject: { kind, id, operation: operation.id } };
@@ -137,7 +137,7 @@ function numberOnWire({ numbersAsText }: Behaviour, value: number): number | str
   return numbersAsText ? String(value) : value;
 }
 
-/** Returns the elapsed part of an operation, from 0 to 1. It is 1 only if the operation is done. */
+/** Returns the elapsed part of an operation, from 0 to 1. The result is 1 only if the operation is done. */
 export function fractionOf(operation: StoredOperation, now: number): number {
   if (operation.outcome === "done") return 1;
   const elapsed = Math.min(now, operation.endsAt) - operation.startedAt;

@@ -16,7 +16,7 @@ const list = v.pipe(
   v.transform((text) => text.split(",").filter((one) => one !== "")),
 );
 
-/** How the command line accepts a switch. */
+/** The format of a switch on the command line. */
 interface Setting {
   /** The possible values, such as `200|404|405`, `true|false` or `<text>`. */
   readonly allowed: string;
@@ -38,7 +38,7 @@ const milliseconds: Setting = { allowed: "<milliseconds>", schema: count };
 const origin: Setting = { allowed: "<origin, as http://host:port>", schema: v.pipe(v.string(), v.url()) };
 const replies = oneOf("lists", "reads", "both");
 
-/** Every switch that `--behaviour` can set: all except `spelling`, which is a function. */
+/** The switches that `--behaviour` can set. `spelling` is missing, because its value is a function. */
 export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelling">, Setting>> = {
   operationMs: milliseconds,
   progress: oneOf("linear", "bursts", "stuck", "absent"),
@@ -108,13 +108,13 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
 
 const names = new Map<string, Setting>(Object.entries(behaviourSettings));
 
-/** Parses the value of `--behaviour`, such as `getObject=405`. If it is invalid, `error` says why. */
+/** Parses the value of `--behaviour`, such as `getObject=405`. If the value is invalid, `error` contains the reason. */
 export function parseBehaviourOption(text: string): { behaviour: Partial<Behaviour> } | { error: string } {
   const [, key = text, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   return parseBehaviour(key, value);
 }
 
-/** Parses the value of one switch, such as `getObject` and `405`. If it is invalid, `error` says why. */
+/** Parses the value of a switch, such as `getObject` and `405`. If the value is invalid, `error` contains the reason. */
 export function parseBehaviour(
   key: string,
   value: string,
@@ -152,7 +152,7 @@ const rule = v.strictObject({
   cached: v.optional(v.boolean()),
 });
 
-/** Parses the value of `--fault`: a kind, or a rule as JSON, in which `times` may be `"all"`. If it is invalid, `error` says why. */
+/** Parses the value of `--fault`: a kind, or a rule as JSON. In a rule, `times` may be `"all"`. Returns `error` for an invalid value. */
 export function parseFaultOption(text: string): { fault: FaultRule } | { error: string } {
   let value: unknown = { kind: text };
   if (text.startsWith("{")) {

@@ -6,9 +6,9 @@ import { badParameter, type Refusal } from "./problems";
 /** The parsed paging parameters of a query. */
 export interface PageQuery {
   readonly limit: number;
-  /** Position that the page starts after. */
+  /** The position after which the page starts. */
   readonly after: number;
-  /** The filters as a string. A cursor is valid only with the filters that it was created for. */
+  /** The filters as a string. A cursor is valid only for the filters with which it was created. */
   readonly filters: string;
 }
 
@@ -35,7 +35,7 @@ export function parsePage(query: URLSearchParams): PageQuery | Refusal {
   return { limit: Number(limit), after: content.output[0], filters };
 }
 
-/** Returns a page (§2.5). `entries` are the objects after its position. */
+/** Returns a page of a list (§2.5). `entries` contains the objects after the start of the page. */
 export function page<T>(
   entries: Iterable<Entry<T>>,
   query: PageQuery,

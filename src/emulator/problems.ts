@@ -27,13 +27,13 @@ export interface Problem {
   instance: string;
   /** The code of the kind of problem, such as `validation_failed`. */
   code: string;
-  /** The id that the service's operators can use to look up the request. The switch `traceIds` sets its form. */
+  /** The trace id, with which the service's operators can find the request. The switch `traceIds` sets its format. */
   trace_id?: string;
-  /** Errors in single fields or parameters. @default none */
+  /** The errors in individual fields or parameters. @default none */
   errors?: readonly ProblemDetail[];
 }
 
-/** A rejection of a request. Its problem document also has a trace id and the request's path. */
+/** A rejection of a request. The problem document also contains a trace id and the path of the request. */
 export interface Refusal {
   /** The status of the reply. */
   readonly status: number;
@@ -41,7 +41,7 @@ export interface Refusal {
   readonly code: string;
   /** The description of the problem. */
   readonly detail: string;
-  /** Errors in single fields or parameters. @default none */
+  /** The errors in individual fields or parameters. @default none */
   readonly errors?: readonly ProblemDetail[] | undefined;
   /** The headers to add to the reply. @default none */
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ const titles: Readonly<Record<number, string>> = {
   504: "Gateway timeout",
 };
 
-/** The part of the state that problem documents depend on. */
+/** The part of the state that determines problem documents. */
 interface Source {
   readonly behaviour: Behaviour;
   newTraceId(): string | undefined;
@@ -88,7 +88,7 @@ export function problemOf(source: Source, refusal: Refusal, path: string): Probl
   };
 }
 
-/** Returns a problem document in the form in which it is sent. */
+/** Returns a problem document in the format in which it is sent. */
 export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, problem: Problem): object {
   const { detail, status } = problem;
   const details = {
@@ -104,7 +104,7 @@ export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, probl
   };
 }
 
-/** Returns the reply to a rejected request. `members` overrides members of its problem document. */
+/** Returns the reply to a rejected request. `members` override members of the problem document. */
 export function problemReply(source: Source, refusal: Refusal, path: string, members: object = {}): Reply {
   const problem = problemOnWire(source.behaviour, problemOf(source, refusal, path));
   return {
@@ -114,13 +114,13 @@ export function problemReply(source: Source, refusal: Refusal, path: string, mem
   };
 }
 
-/** Rejects fields of a body with 422. */
+/** Creates a rejection of body fields with status 422. */
 export function invalid(errors: readonly ProblemDetail[]): Refusal {
   const detail = errors.length === 1 ? (errors[0]?.detail ?? "") : `${errors.length} fields are invalid`;
   return { status: 422, code: "validation_failed", detail, errors };
 }
 
-/** Rejects a query parameter with 400. */
+/** Creates a rejection of a query parameter with status 400. */
 export function badParameter(parameter: string, code: string, detail: string): Refusal {
   return { status: 400, code, detail, errors: [{ parameter, detail }] };
 }
@@ -129,7 +129,7 @@ export function notFound(what: string, code = "not_found"): Refusal {
   return { status: 404, code, detail: `${what} does not exist` };
 }
 
-/** Rejects a request with 409, because it conflicts with the state of an object or a running operation. */
+/** Creates a rejection with status 409, because of the state of an object or a running operation. */
 export function conflict(code: string, detail: string): Refusal {
   return { status: 409, code, detail };
 }

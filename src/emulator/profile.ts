@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Behaviour } from "./behaviour";
 import { parseBehaviour } from "./options";
 
-/** The version of the profile format. A later format has a different version. */
+/** The version of the profile format. Later formats have different versions. */
 const VERSION = 1;
 
 const profile = v.strictObject({
@@ -11,7 +11,7 @@ const profile = v.strictObject({
   behaviour: v.record(v.string(), v.unknown()),
 });
 
-/** Returns the text of a profile: the switches with which the emulator behaves like an observed service. */
+/** Returns the text of a profile, which contains the switches that make the emulator behave like an observed service. */
 export function profileText(behaviour: Partial<Behaviour>): string {
   return `${JSON.stringify({ version: VERSION, behaviour }, null, 2)}\n`;
 }
@@ -20,7 +20,7 @@ export function profileText(behaviour: Partial<Behaviour>): string {
  * Reads the switches from a profile written by `npx pulumi-cloudinfra probe --out <file>`.
  *
  * @param file the path to the profile
- * @throws TypeError that names the file and describes the problem
+ * @throws TypeError with the name of the file and the problem
  */
 export function readProfile(file: string): Partial<Behaviour> {
   const invalid = (why: string): TypeError => new TypeError(`the profile ${file} is invalid: ${why}`);
@@ -43,7 +43,7 @@ export function readProfile(file: string): Partial<Behaviour> {
   return Object.assign({}, ...switches);
 }
 
-/** Returns a switch's value in the form that `--behaviour` accepts. */
+/** Returns the value of a switch in the form that `--behaviour` accepts. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(",");
   return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);

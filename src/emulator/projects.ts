@@ -45,7 +45,7 @@ export const listProjects: Handler = (state, request) => {
   );
 };
 
-/** GET /v1/projects/{id}. §4.8 leaves open whether this endpoint exists. */
+/** Handles GET /v1/projects/{id}, which is optional in the specification (§4.8). */
 export const getProject: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("DELETE");
@@ -53,7 +53,7 @@ export const getProject: Handler = (state, _request, id) => {
   return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(state, project));
 };
 
-/** DELETE /v1/projects/{id}. §4.8 leaves open whether this endpoint exists. Only an empty project can be deleted. */
+/** Handles DELETE /v1/projects/{id}, which is optional in the specification (§4.8). Only an empty project can be deleted. */
 export const deleteProject: Handler = (state, _request, id) => {
   const { deleteObject } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET");
@@ -97,7 +97,7 @@ function checkName(state: State, name: string): Refusal | undefined {
     : undefined;
 }
 
-/** Reports whether a project has instances, including those that are being created and not visible yet. */
+/** Reports whether a project contains instances, including instances that are being created. */
 function holdsInstances(state: State, id: string): boolean {
   for (const { fields } of state.instances.byId.values()) if (fields.project === id) return true;
   return state.operations

@@ -10,12 +10,12 @@ export interface Subject {
   readonly operation?: string;
 }
 
-/** A complete reply as text, which can be stored, replayed byte for byte, or damaged. */
+/** A complete reply as text, which can be stored, replayed or damaged. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What the request created, or the object whose operation it started. Not sent: the log contains it. */
+  /** The object that the request created or started to change. The log contains the object, but the reply doesn't. */
   readonly subject?: Subject;
 }
 
@@ -27,7 +27,7 @@ export function bodyless(status: number, headers: Record<string, string> = {}): 
   return { status, headers, body: "" };
 }
 
-/** Applies `absentValues` by replacing absent or empty values of the object with null. */
+/** Replaces missing and empty values of an object with null, depending on the switch `absentValues`. */
 export function present({ absentValues }: Behaviour, object: Readonly<Record<string, unknown>>): object {
   if (absentValues === "omitted") return object;
   return Object.fromEntries(
@@ -46,7 +46,7 @@ export function without(fields: readonly string[], object: object): object {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)));
 }
 
-/** Returns an id as JSON. The id is a number if `ids` is `number`. */
+/** Converts an id to JSON. The result is a number if `ids` is `number`. */
 export function idOnWire({ ids }: Behaviour, id: unknown): unknown {
   return ids === "number" && typeof id === "string" && /^\d+$/.test(id) ? Number(id) : id;
 }
@@ -61,7 +61,7 @@ export function dateInList({ fractionalDates }: Behaviour, at: number): string {
   return fractionalDates ? new Date(at).toISOString() : plainDate(at);
 }
 
-/** Formats a date in a header: `Sun, 06 Nov 1994 08:49:37 GMT`, or `Sun Nov  6 08:49:37 1994`. */
+/** Formats a date for a header, such as `Sun, 06 Nov 1994 08:49:37 GMT` or `Sun Nov 6 08:49:37 1994`. */
 export function httpDate(at: number, form: "http-date" | "asctime"): string {
   const text = new Date(at).toUTCString();
   if (form === "http-date") return text;

@@ -7,11 +7,11 @@ export interface EmulatorRequest {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Whether the body exceeded {@link maxBodyBytes} and was dropped. */
+  /** Whether the body exceeded `maxBodyBytes` and was dropped. */
   readonly tooLarge: boolean;
 }
 
-/** The maximum size of a request body in bytes. The specification sets no limit. */
+/** The maximum size of a request body in bytes. The specification doesn't define a limit. */
 export const maxBodyBytes = 1024 * 1024;
 
 /** Reads a request. Resolves to `undefined` if the client disconnects before the body is complete. */
@@ -40,16 +40,16 @@ export function readRequest(incoming: IncomingMessage): Promise<EmulatorRequest 
   });
 }
 
-/** Compares the request's bearer token with the expected one (§5). */
+/** Compares the request's bearer token with the expected token (§5). */
 export function authorization(request: EmulatorRequest, token: string): "ok" | "missing" | "wrong" {
   const { authorization: header } = request.headers;
   if (header === undefined) return "missing";
   return /^bearer +(.*)$/i.exec(header)?.[1] === token ? "ok" : "wrong";
 }
 
-/** A request as the emulator received it. The token is replaced by `[token]` wherever it occurs. */
+/** A request as the emulator received it. All occurrences of the token are replaced by `[token]`. */
 export interface ReceivedRequest {
-  /** The time of arrival by the emulator's clock, in milliseconds since 1970. */
+  /** The time of arrival on the emulator's clock, in milliseconds since 1970. */
   readonly at: number;
   /** The method in capitals, such as `GET`. */
   readonly method: string;
@@ -63,7 +63,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** Returns the part of a request that is kept in the log. */
+/** Returns the part of a request that the log contains, without the token. */
 export function withoutToken(request: EmulatorRequest, at: number, token: string): ReceivedRequest {
   const hide = (text: string) => text.replaceAll(token, "[token]");
   const { method, path, body } = request;

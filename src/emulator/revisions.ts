@@ -21,8 +21,8 @@ export function revisionFields(behaviour: Behaviour, instance: StoredInstance): 
 }
 
 /**
- * Compares If-Match with the current revision (§4.5). Rejects a different revision with 412. Rejects anything other than a list of quoted
- * tags with 400, including `*`, which would overwrite any revision. A weak tag matches only if the service uses weak tags.
+ * Compares the If-Match header with the current revision (§4.5). A different revision is rejected with 412. A header other than a list of
+ * quoted tags is rejected with 400, even `*`, which would overwrite any revision.
  */
 export function checkIfMatch(
   request: EmulatorRequest,

@@ -8,7 +8,7 @@ export interface PlannedFailure {
   readonly kind?: OperationKind;
   /** The members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
   readonly problem?: Partial<Problem>;
-  /** Whether a failed creation leaves its object behind, with the status `error`. @default the switch `failedCreation` */
+  /** Whether a failed creation leaves an object with the status `error`. @default the switch `failedCreation` */
   readonly leaveObject?: boolean;
   /** The progress at which the operation fails, from 0 to 1. @default 0.5 */
   readonly atProgress?: number;
@@ -19,7 +19,7 @@ interface FieldRule {
   readonly problem: Partial<Refusal>;
 }
 
-/** The values, updates and operations that a test makes the service reject, ignore or fail. */
+/** The rules of a test: values and updates to reject, updates to ignore, and operations to fail. */
 export class Rules {
   private readonly values: (FieldRule & { readonly value: unknown })[] = [];
   private readonly fixed: FieldRule[] = [];
@@ -38,7 +38,7 @@ export class Rules {
     this.ignored.add(field);
   }
 
-  /** Number of failures that are planned. */
+  /** The number of planned failures. */
   get planned(): number {
     return this.failures.length;
   }
@@ -53,13 +53,13 @@ export class Rules {
     return index === -1 ? undefined : this.failures.splice(index, 1)[0];
   }
 
-  /** Rejects a request whose body contains a forbidden value. */
+  /** Rejects a request whose body contains a value that a rule forbids. */
   checkValues(fields: Readonly<Record<string, unknown>>): Refusal | undefined {
     const rule = this.values.find(({ field, value }) => isDeepStrictEqual(fields[field], value));
     return rule && refusal(rule, `${rule.field} '${words(rule.value)}' is not available`);
   }
 
-  /** Rejects an update that changes a fixed field. */
+  /** Rejects an update that changes a field that a rule fixes. */
   checkChanges(changed: (field: string) => boolean): Refusal | undefined {
     const rule = this.fixed.find(({ field }) => changed(field));
     return rule && refusal(rule, `${rule.field} cannot be changed in place`);

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { FaultKind, FaultRule } from "./faults";
 import type { Reply } from "./reply";
 
-/** Sends a reply, damaged by the fault. Returns the status that was sent, or 0 if the reply is not valid HTTP. */
+/** Sends a reply, which a fault may damage. Returns the status that was sent, or 0 if the reply is not valid HTTP. */
 export function send(outgoing: ServerResponse, reply: Reply, fault?: FaultRule): number {
   const malformed = malformedReply(fault?.kind, reply);
   if (malformed !== undefined) {
@@ -60,7 +60,7 @@ function truncate(outgoing: ServerResponse, { status, headers, body }: Reply): n
   return status;
 }
 
-/** Replies that violate HTTP (RFC 9112), by kind of fault. */
+/** The replies that violate HTTP (RFC 9112), by kind of fault. */
 const forms: Readonly<Partial<Record<FaultKind, (head: string, reply: Reply) => string>>> = {
   "illegal-header": (head, { body }) => `${head}not a header name: x\r\n${lengthOf(body)}\r\n\r\n${body}`,
   "control-character": (head, { body }) => `${head}x-trace: a\u0001b\r\n${lengthOf(body)}\r\n\r\n${body}`,
@@ -70,7 +70,7 @@ const forms: Readonly<Partial<Record<FaultKind, (head: string, reply: Reply) => 
   garbage: (_head, { body }) => `\u0000\u0001 what is this?\r\n${body}`,
 };
 
-/** Returns the bytes of a malformed reply, or `undefined` for other kinds of faults. */
+/** Returns the text of a malformed reply, or `undefined` if the fault doesn't violate HTTP. */
 function malformedReply(kind: FaultKind | undefined, reply: Reply): string | undefined {
   const form = kind && forms[kind];
   if (form === undefined) return undefined;

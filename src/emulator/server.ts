@@ -15,7 +15,7 @@ import { reset, send } from "./send";
 
 /** A request and the status of its reply. */
 export interface LoggedRequest extends ReceivedRequest {
-  /** The status of the reply. It is 0 until a reply is sent, and also if a fault prevents a valid reply. */
+  /** The status of the reply. The status is 0 if no reply was sent, or if a fault prevents a valid reply. */
   readonly status: number;
   /** The fault that affected the request. @default none */
   readonly fault?: FaultKind;
@@ -25,10 +25,10 @@ export interface LoggedRequest extends ReceivedRequest {
 
 type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
 
-/** The requests, oldest first. If there are more than `kept`, the older half is dropped. */
+/** The log of requests, oldest first. If the log exceeds `kept` requests, the older half is dropped. */
 export class RequestLog {
   readonly entries: Entry[] = [];
-  /** Number of requests that were dropped or cleared. */
+  /** The number of requests that were dropped or cleared. */
   dropped = 0;
 
   constructor(private readonly kept: number) {}
@@ -50,7 +50,7 @@ export class RequestLog {
   }
 }
 
-/** The parts that all requests share. */
+/** The parts of the emulator that all requests share. */
 export interface Service extends Answering {
   readonly faults: Faults;
   readonly log: RequestLog;
@@ -77,7 +77,7 @@ export async function handleRequest(
   service.onRequest?.(entry);
 }
 
-/** Waits. Resolves to `false` if the emulator is stopped first. */
+/** Waits for a time in milliseconds. Resolves to `false` if the emulator is stopped first. */
 function waited(ms: number, stopped: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal: stopped }).catch(() => false);
 }
@@ -92,7 +92,7 @@ function respond(
   try {
     entry.status = send(outgoing, replyTo(service, request, fault, entry), fault);
   } catch (error) {
-    // For example, Node rejects a `location` of a fault rule that contains a line break.
+    // For example, Node.js rejects a fault rule's `location` that contains a line break.
     entry.status = send(outgoing, internalError(service.state, request, error));
   }
 }
@@ -125,7 +125,7 @@ export class Listener {
     private readonly host: string,
     private readonly wantedPort: number,
   ) {
-    // Only the client closes idle connections. If the server closed an idle connection, the client's next request could be lost.
+    // Only clients close idle connections. If the server closed an idle connection, the client's next request could be lost.
     this.server = createServer({ keepAliveTimeout: 600_000 }, onRequest);
   }
 
@@ -135,7 +135,7 @@ export class Listener {
     return `http://${host.includes(":") ? `[${host}]` : host}:${this.address?.port ?? this.wantedPort}`;
   }
 
-  /** Opens the port. Each call opens the same port. Rejects with the system's error, for example EADDRINUSE. */
+  /** Opens the port. Repeated calls open the same port. Rejects with the system's error, for example EADDRINUSE. */
   open(): Promise<void> {
     if (this.server.listening) return Promise.resolve();
     return new Promise((resolve, reject) => {

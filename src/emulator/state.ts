@@ -12,9 +12,9 @@ import { Rules } from "./rules";
 export interface StoredProject {
   /** The id of the project, always as a string. */
   readonly id: string;
-  /** The time of creation by the emulator's clock, in milliseconds since 1970. */
+  /** The time of creation on the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** `name`, `region`, `description` and other fields, as the specification names them. */
+  /** The fields `name`, `region`, `description` and others, with the names in the specification. */
   readonly fields: Record<string, unknown>;
 }
 
@@ -22,15 +22,15 @@ export interface StoredProject {
 export interface StoredInstance {
   /** The id of the instance, always as a string. */
   readonly id: string;
-  /** The time of creation by the emulator's clock, in milliseconds since 1970. */
+  /** The time of creation on the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** The fields that requests set, and other fields. Their names are those of the specification, such as `ssh_keys`. */
+  /** All fields that requests or tests set, with the names in the specification, such as `ssh_keys`. */
   fields: Record<string, unknown>;
-  /** The time of the last change by the emulator's clock, in milliseconds since 1970. */
+  /** The time of the last change on the emulator's clock, in milliseconds since 1970. */
   updatedAt: number;
   /** The status, such as `"running"`. */
   status: string;
-  /** The revision tag. Every change sets a new one. */
+  /** The revision tag, which every change replaces. */
   revision: string;
   /** The public address, if the instance has one. */
   address?: string | undefined;
@@ -52,7 +52,7 @@ export class State implements Chronicle {
   readonly instances = new Collection<StoredInstance>(this);
   readonly operations = new Operations();
   readonly rules = new Rules();
-  /** The origin of the service. Empty until the port is open. */
+  /** The origin of the service. The string is empty until the port is open. */
   url = "";
   /** The number of requests so far. */
   requests = 0;
@@ -66,7 +66,7 @@ export class State implements Chronicle {
     private readonly ids = new Ids(),
   ) {}
 
-  /** Returns an id for a new object. A slug is derived from its name. */
+  /** Returns an id for a new object. If ids are slugs, the id is derived from the name. */
   newId(kind: Kind, name?: unknown): string {
     return this.ids.next(this.behaviour, kind, name, (id) => this.isTaken(kind, id));
   }
@@ -83,7 +83,7 @@ export class State implements Chronicle {
     return `r${this.revisions}`;
   }
 
-  /** Returns the next address of 203.0.113.0/24, a range for documentation. After 254 addresses, it starts again. */
+  /** Returns the next address in 203.0.113.0/24, a range for documentation. The sequence restarts after 254 addresses. */
   newAddress(): string {
     this.addresses += 1;
     return `203.0.113.${((this.addresses - 1) % 254) + 1}`;
@@ -96,13 +96,13 @@ export class State implements Chronicle {
     this.instances.changed(instance, at);
   }
 
-  /** Returns a revision that depends only on the visible values. */
+  /** Returns a revision that depends only on visible values. */
   private tagOf({ fields, status, address }: StoredInstance): string {
     const shown = without(this.behaviour.unshown, { ...fields, status, address });
     return hash("sha256", JSON.stringify(shown)).slice(0, 12);
   }
 
-  /** Deletes an instance. With `softDelete`, it remains visible. */
+  /** Deletes an instance. With `softDelete`, the deleted instance remains visible. */
   removeInstance(instance: StoredInstance, at: number): void {
     if (!this.instances.holds(instance)) return;
     const { softDelete, softDeleteMs = Number.POSITIVE_INFINITY } = this.behaviour;
@@ -114,7 +114,7 @@ export class State implements Chronicle {
     this.instances.remove(instance.id, at, { item, ms: softDeleteMs });
   }
 
-  /** Reports whether the token has no access to a project, given by id or name. */
+  /** Reports whether the token can't access a project, given by its id or name. */
   isHidden(project: unknown): boolean {
     const { hiddenProjects } = this.behaviour;
     if (hiddenProjects.length === 0) return false;
@@ -122,7 +122,7 @@ export class State implements Chronicle {
     return names.some((name) => hiddenProjects.includes(name));
   }
 
-  /** Returns the moment whose data a list or a read of a single object returns now. */
+  /** Returns the moment that a list, or a read of a single object, currently uses. */
   moment(reads: "lists" | "reads"): Moment {
     const { lagIn, lagPart, softDeleteIn } = this.behaviour;
     const lags = lagIn === "both" || lagIn === reads;
@@ -130,7 +130,7 @@ export class State implements Chronicle {
     return { ...then, part: lagPart, deleted: softDeleteIn === "both" || softDeleteIn === reads };
   }
 
-  /** Returns the earliest moment whose data a read may still return. */
+  /** Returns the earliest moment that a lagging read may still use. */
   oldest(): { at: number; request: number } {
     const { lagMs, lagRequests } = this.behaviour;
     const request = lagRequests === 0 ? Number.POSITIVE_INFINITY : this.requests - lagRequests - 1;

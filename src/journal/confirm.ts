@@ -3,7 +3,7 @@ import { type Disk, readText, removeFile, systemDisk } from "./disk";
 import { entryFilesIn, parseEntry } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
-/** The entries to remove together from one folder: the ids of objects, by the key of their resource. */
+/** A batch of entries to remove from one folder. `ids` contains the id of the object for each key of a resource. */
 interface Batch {
   readonly ids: Map<string, string>;
   readonly done: Promise<void>;
@@ -13,9 +13,8 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves. By then, the
- * engine has saved the resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes
- * any remaining entry.
+ * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves, because the
+ * engine has usually saved the resource by then. Never rejects, because the next check of the resource removes any remaining entry.
  *
  * @param key the resource's key
  * @param id the object's id
@@ -40,9 +39,7 @@ export async function confirm(
   }
 }
 
-/**
- * Reads each entry once for all resources that are saved at about the same time, because only an entry's content identifies its resource.
- */
+/** Removes the entries of all resources that are saved at about the same time, so that each file is read only once. */
 async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);
@@ -50,7 +47,7 @@ async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, st
     const entry = parseEntry(text);
     return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
   };
-  // One unreadable file, such as another user's, must not prevent the removal of the others.
+  // An unreadable file, for example of another user, must not prevent the removal of other files.
   const work = (await entryFilesIn(disk, folder)).map(async (file) => {
     if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
   });

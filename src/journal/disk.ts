@@ -15,7 +15,7 @@ export const systemDisk: Disk = fs;
 /** The suffix of a file while it is being written or removed. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
-/** Checks the text of a file before the file is changed or removed. */
+/** Checks the content of a file before the file is changed or removed. */
 type TextCheck = (text: string) => boolean;
 
 /** Returns a unique name, so that two processes never use the same temporary file. */
@@ -23,7 +23,7 @@ const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPOR
 
 const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
-/** Resolves to the result of some work, or to `undefined` if the file or folder doesn't exist. */
+/** Resolves to the result of an operation, or to `undefined` if the file or folder doesn't exist. */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -33,12 +33,12 @@ export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined>
   }
 }
 
-/** Reads a file. Resolves to `undefined` if it doesn't exist. */
+/** Reads a file. Resolves to `undefined` if the file doesn't exist. */
 export function readText(disk: Disk, file: string): Promise<string | undefined> {
   return unlessMissing(disk.readFile(file, "utf8"));
 }
 
-/** Lists the names of the files in a folder, which may not exist yet. */
+/** Lists the names of the files in a folder. The folder may not exist yet. */
 export async function fileNamesIn(disk: Disk, folder: string): Promise<string[]> {
   return (await unlessMissing(disk.readdir(folder))) ?? [];
 }
@@ -62,17 +62,16 @@ async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<voi
     const { mtimeMs } = await disk.stat(file);
     if (Date.now() - mtimeMs > forMs) await disk.unlink(file);
   } catch {
-    // Another process may have removed the file. Otherwise, a later process retries.
+    // Another process may have removed the file. Otherwise, a later process removes it.
   }
 }
 
-/** The maximum number of attempts while other processes create and remove the file. */
+/** The maximum number of attempts if other processes keep creating and removing the file. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one
- * only if `mayReplace` allows that. If two processes write at the same time, one of them wins. An existing file may be replaced without
- * this check if the file system doesn't support links, or if other processes continually create and remove the file.
+ * Writes a file atomically, with permissions only for its owner. An existing file is replaced only if `mayReplace` returns true. This check
+ * may be skipped if the file system doesn't support links, or if other processes keep creating and removing the file.
  *
  * @returns the text of the existing file, if that file was kept
  */
@@ -102,7 +101,7 @@ export async function writeWholeFile(
   return undefined;
 }
 
-/** Links a file to a new name, or renames it if the file system doesn't support links. Returns false if a file with that name exists. */
+/** Links a file to a new name, or renames it if links aren't supported. Returns `false` if a file with the new name exists. */
 async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);
@@ -138,8 +137,8 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
 }
 
 /**
- * Appends to a file if it exists and has the expected text. Reads and appends through one handle, so that a new file from another process
- * stays unchanged. The text isn't synced to disk, because that would also flush the writes of other programs, such as the engine's state.
+ * Appends to a file if it exists and has the expected text. All steps use the same handle, so a new file of another process stays
+ * unchanged. The text isn't synced to disk, because that would also flush the writes of other programs.
  */
 export async function appendTo(disk: Disk, file: string, isExpected: TextCheck, text: string): Promise<void> {
   const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
@@ -149,7 +148,7 @@ export async function appendTo(disk: Disk, file: string, isExpected: TextCheck, 
   await unlessMissing(appended);
 }
 
-/** Appends to a file, and creates it and its folder if necessary. Small appends of several processes don't interleave. */
+/** Appends to a file, and creates the file and its folder if necessary. Small appends of several processes don't interleave. */
 export async function appendOrCreate(disk: Disk, file: string, text: string): Promise<void> {
   await withFile(openOrMakeFolder(disk, file, "a"), (handle) => handle.writeFile(text));
 }
@@ -161,8 +160,8 @@ export async function removeFile(disk: Disk, file: string, isExpected: TextCheck
 }
 
 /**
- * Renames a file if it has the expected text, and returns the new name. Another process may replace the file at any moment. Therefore, the
- * text is checked again after the rename, and a replaced file is put back.
+ * Renames a file if it has the expected text, and returns the new name. The text is checked again after the rename, because another process
+ * may replace the file at any time.
  */
 export async function moveAside(
   disk: Disk,
@@ -184,13 +183,13 @@ export async function moveAside(
 /** The timeout of disk operations, in milliseconds. A network folder may never respond. */
 const DISK_TIMEOUT_MS = 10_000;
 
-/** The folders that have timed out. They aren't accessed again, because each access would block a thread. */
+/** The folders that have timed out. Further accesses are avoided, because each of them would block a thread. */
 const unresponsiveFolders = new Set<string>();
 
-/** The first access to each folder. Other accesses wait for it, because together they could block all threads of the process. */
+/** The first access to each folder. Other accesses wait for its end, because several accesses could block all threads of the process. */
 const firstAccesses = new Map<string, Promise<void>>();
 
-/** Runs some work in a folder, and fails after ten seconds. The work itself can't be stopped. */
+/** Runs an operation in a folder, and rejects after ten seconds. The operation itself can't be cancelled. */
 export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const before = firstAccesses.get(folder);
   if (before !== undefined) await before;

@@ -3,32 +3,29 @@ import path from "node:path";
 import { type Disk, fileNamesIn, readText, removeOld, TEMPORARY_SUFFIX } from "./disk";
 import { DELETION_SUFFIX } from "./run-facts";
 
-/** The record of one creation on the local disk. It is written before the request is sent, and extended later. */
+/** The record of a creation on the local disk. The entry is written before the request is sent, and extended later. */
 export interface Entry {
   /** The URN of the resource when the creation was started. */
   readonly urn: string;
-  /** The organization of the stack that started the creation. Undefined if it wasn't known. */
+  /** The organization of the stack that started the creation, if known. */
   readonly organization?: string | undefined;
-  /** The backend of that stack: its URL, or the program's folder if the URL isn't known. */
+  /** The backend of the stack that started the creation: its URL, or the program's folder if the URL isn't known. */
   readonly backend: string;
   /** The base URL of the service. */
   readonly endpoint: string;
-  /** The name of the explicit provider that started the creation. Undefined for the default provider. */
+  /** The name of the explicit provider that started the creation, or `undefined` for the default provider. */
   readonly provider?: string | undefined;
   /** The key of the request, which is sent in the Idempotency-Key header (§4.7). */
   readonly key: string;
-  /**
-   * The key of the resource, which the state contains once the engine has saved the resource. It differs from `key` after a failed attempt.
-   */
+  /** The key of the resource, which the engine saves in the state. After a failed attempt, this key and the key of the request differ. */
   readonly resource: string;
   /** The key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
   /**
-   * The key of the project's resource if it is in the same stack. The deletion of a project finishes only the creations of its own
-   * instances.
+   * The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key.
    */
   readonly projectKey?: string | undefined;
-  /** The body of the request, as the exact string that is sent. */
+  /** The exact string that is sent as the body of the request. */
   readonly body: string;
   /** The names of the arguments that were secret when the creation was started. */
   readonly secrets?: readonly string[] | undefined;
@@ -36,41 +33,38 @@ export interface Entry {
   readonly isAutonamed?: boolean | undefined;
   /** The start time of the creation, in milliseconds since 1970. */
   readonly at: number;
-  /** The operation. Set once the service has accepted the request. */
+  /** The operation, if the service has accepted the request. */
   readonly operation?: { readonly id: string; readonly url: string };
-  /** The id of the object. Set once it has been reported to the engine. */
+  /** The id of the object, if it has been returned to the engine. */
   readonly id?: string;
-  /** Whether `recover` wrote the entry from a stack's state. */
+  /** Whether the command `recover` has written the entry from a stack's state. */
   readonly recovered?: boolean | undefined;
-  /**
-   * Whether the object may be in use. `recover` can't determine whether the creation has since been finished, or whether the exported state
-   * comes from a different backend.
-   */
+  /** Whether the object may be in use, because `recover` can't determine whether the creation has finished in the meantime. */
   readonly isLate?: boolean | undefined;
-  /** The ids of objects that resources have imported since then. If the creation made one of them, the object belongs to that resource. */
+  /** The ids of objects that resources have imported since the creation started. An imported object belongs to the importing resource. */
   readonly imported?: readonly string[];
-  /** The process that last resumed the creation. The process that started it may outlive its killed CLI. */
+  /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
   readonly resumedBy?: string;
-  /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
+  /** Whether the entry must be kept until a check with the saved state, because the engine saves resources only at the end of its run. */
   readonly isKept?: boolean | undefined;
 }
 
-/** The fields that later lines of an entry's file add. */
+/** The fields that later lines in the file of an entry add. */
 export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported" | "resumedBy">;
 
-/** Returns the first line of an entry's file. */
+/** Returns the first line of the file of an entry. */
 export function firstLine(entry: Entry): string {
   const { operation: _, id: __, imported: ___, resumedBy: ____, ...begun } = entry;
   return `${JSON.stringify(begun)}\n`;
 }
 
-/** Returns a later line. It starts with a line break, because a killed process may have left the previous line incomplete. */
+/** Returns a later line of the file. A killed process may have left the previous line incomplete, so the line starts with a line break. */
 export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): string {
   const known = operation && { id: operation.id, url: operation.url };
   return `\n${JSON.stringify({ operation: known, id, imported, resumedBy })}\n`;
 }
 
-/** Parses an entry's file, and skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
+/** Parses the file of an entry. Skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
   let entry = parseFirstLine(parseObject(first));
@@ -78,11 +72,10 @@ export function parseEntry(text: string): Entry | undefined {
   return entry;
 }
 
-/** The fields of a line, unchecked. */
+/** The unchecked fields of a line. */
 type Fields = { readonly [Name in keyof Entry]?: unknown };
 
-// Entries are parsed without a schema library. Programs also read them, and loading the library would take several times as long as
-// parsing.
+// Entries are parsed without a schema library, because programs also read entries, and loading the library would take too long.
 function parseObject(line: string): Fields {
   try {
     const value: unknown = JSON.parse(line);
@@ -117,7 +110,7 @@ function parseFirstLine(fields: Fields): Entry | undefined {
   };
 }
 
-/** Adds the fields of a later line. Imports accumulate, because several processes may record them. */
+/** Adds the fields of a later line. All imports are kept, because several processes may record them. */
 function withUpdate(entry: Entry, { operation, id, imported, resumedBy }: Fields): Entry {
   const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
   const isNamed = typeof operationId === "string" && typeof url === "string";
@@ -132,23 +125,23 @@ function withUpdate(entry: Entry, { operation, id, imported, resumedBy }: Fields
 }
 
 /**
- * Returns the id of an entry's object for messages. Returns `undefined` if the name is secret, because some services use the name as the
+ * Returns the id of an entry's object for messages. If the name is secret, returns `undefined`, because some services use the name as the
  * id.
  */
 export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): string | undefined {
   return secrets.includes("name") ? undefined : id;
 }
 
-/** The parts of a warning about unfinished creations that depend on the command. */
+/** The parts of a warning about unfinished creations that differ between commands. */
 interface WarningText {
-  /** The reason why the creation stays unfinished, or the consequence. */
+  /** The reason why the creation is unfinished, or the consequence. */
   readonly one: string;
-  /** The plural form of this text, for several creations. */
+  /** The plural form of `one`, for several creations. */
   readonly several: string;
   readonly hints: readonly string[];
 }
 
-/** The part of an entry that a warning about unfinished creations contains. */
+/** The fields of an entry that a warning about unfinished creations contains. */
 export type UnfinishedEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
 
 /** Returns a warning that lists the unfinished creations of one stack. */
@@ -183,28 +176,28 @@ function describe(entry: UnfinishedEntry): string {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The suffix of the files that record which creations the user has given up. */
+/** The suffix of the files that record abandoned creations. */
 const GIVEN_UP_SUFFIX = ".given-up";
 
-/** Returns the name of the file that records that the user has given up the creation with a key. */
+/** Returns the name of the file that records that the user has given up a creation. */
 export function givenUpFileName(key: string): string {
   return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
 }
 
-/** How long to keep files that nothing else removes, by suffix, in milliseconds. */
+/** The time for which files with each suffix are kept, in milliseconds. Only this limit removes such files. */
 const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,
   [GIVEN_UP_SUFFIX]: 30 * DAY_MS,
 } as const;
 
-/** Lists the files in a folder that are named like entries. */
+/** Lists the files in a folder whose names are those of journal entries. */
 export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
   const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
   return names.map((name) => path.join(folder, name));
 }
 
-/** Reads the entries in a folder, keyed by file. Skips damaged files, which may belong to other programs. */
+/** Reads all entries in a folder, by file. Damaged files are skipped, because they may belong to other programs. */
 export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
   const read = (await entryFilesIn(disk, folder)).map(async (file) => {
     const entry = parseEntry((await readText(disk, file)) ?? "");
@@ -214,7 +207,7 @@ export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyM
 }
 
 /**
- * Finds entries by the key of their resource, which isn't part of their file names. Each file is read once, because that key never changes.
+ * Finds entries by the key of their resource, which the file name doesn't contain. The key never changes, so each file is read only once.
  */
 export class EntryIndex {
   private readonly resources = new Map<string, string | undefined>();
@@ -222,7 +215,7 @@ export class EntryIndex {
 
   constructor(private readonly disk: Disk) {}
 
-  /** Returns the files that contain entries of a resource, in every stack and at every endpoint. */
+  /** Returns the files with entries of a resource, for all stacks and endpoints. */
   async of(folder: string, resource: string): Promise<string[]> {
     const entries = await entryFilesIn(this.disk, folder);
     if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);

@@ -37,9 +37,9 @@ export type NewEntry = Omit<
   "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "resumedBy" | "isKept"
 >;
 
-/** The purpose of a creation in this stack. */
+/** The purpose of a creation within this stack. */
 export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces"> {
-  /** The key of the creation, if it is known. An entry that may belong to a different stack is used only if it has this key. */
+  /** The key of the creation, if known. An entry that may belong to a different stack is used only if it has this key. */
   readonly key?: string | undefined;
   /** @default the endpoint of the journal */
   readonly endpoint?: string | undefined;
@@ -48,47 +48,47 @@ export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces">
 export interface JournalOptions extends JournalLocation {
   /** The normalized base URL of the service. */
   readonly endpoint: string;
-  /** Returns the organization of the stack, if it is already known. */
+  /** Returns the organization of the stack, if known. */
   readonly organization?: (() => string | undefined) | undefined;
-  /** Returns the folder of Pulumi's project file relative to the program's folder, if the file isn't in that folder (`main: ../…`). */
+  /** Returns the folder of Pulumi's project file, relative to the program's folder, if the two folders differ (`main: ../…`). */
   readonly projectFolder?: (() => string | undefined) | undefined;
-  /** Returns the current token. Only its hash is written. @default an empty one */
+  /** Returns the current token. Only the hash of the token is written. @default an empty token */
   readonly token?: (() => string) | undefined;
-  /** The backend of the stack. @default the one that the CLI uses */
+  /** The backend of the stack. @default the backend that the CLI uses */
   readonly backend?: string | undefined;
-  /** Prints a warning. Awaited, so that the warning is shown before the call ends. */
+  /** Prints a warning. The journal waits until the warning is printed. */
   readonly warn: (message: string) => void | Promise<void>;
-  /** Identifies this run of the engine. @default this process is the only one */
+  /** The run of the engine. @default this process is the only one of its run */
   readonly run?: string | undefined;
   /** @default the disk of this machine */
   readonly disk?: Disk | undefined;
 }
 
-/** Opens the journal of an endpoint. The disk isn't accessed until the first call. */
+/** Opens the journal of an endpoint. The first call accesses the disk. */
 export function openJournal(options: JournalOptions): Journal {
   return new Journal(options);
 }
 
 /**
- * The entries of the creations that this machine has started at one endpoint. If the journal can't be used, it prints one warning and
- * behaves as if it were empty. No method throws an error or waits indefinitely for a disk.
+ * The journal of the creations that this machine has started at one endpoint. If the disk can't be used, the journal prints a single
+ * warning and behaves as if it were empty. No method throws an error or waits indefinitely.
  */
 export class Journal {
-  /** The facts that the processes of this run must agree on. */
+  /** The facts that all provider processes of this run share. */
   readonly run: RunFacts;
   /** The objects whose deletion this machine has requested. */
   readonly deletions: DeletionRequests;
   /** The base URL of the service. */
   readonly endpoint: string;
-  /** Identifies this process in entries. */
+  /** A unique id of this process, which entries contain. */
   private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
-  /** The key of the entry that this process last read or wrote, by file. The next entry may replace the entry with that key. */
+  /** For each file, the key of the entry that this process last read or wrote. A new entry can't replace an entry with a different key. */
   private readonly known = new Map<string, string>();
-  /** The file of each entry that this process has read or written, by key. */
+  /** For each key, the file of the entry that this process has read or written. */
   private readonly files = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
   private readonly held = new Set<string>();
@@ -106,15 +106,14 @@ export class Journal {
   }
 
   /**
-   * Writes an entry. When the promise resolves, the entry is on disk. The new entry replaces the one that this process last read for the
-   * same purpose, if any.
+   * Writes an entry to disk. The new entry replaces the entry that this process last read for the same purpose.
    *
    * @returns the entry that another process has written in the meantime, if any. That entry is kept
    */
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
-    // Whether the engine saves resources only at the end of its run. This process inherits the engine's environment.
+    // The engine saves resources only at the end of its run if this variable is set. This process inherits the engine's environment.
     const isKept = /^(1|true)$/i.test((this.options.env ?? process.env).PULUMI_SKIP_CHECKPOINTS ?? "");
     const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
@@ -128,12 +127,12 @@ export class Journal {
     });
   }
 
-  /** Extends the entry with this key, if there is one. */
+  /** Adds fields to the entry with the given key, if there is an entry. */
   async extend(key: string, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
   }
 
-  /** Records that this process resumes or discards the creation with this key. */
+  /** Records that this process resumes or discards a creation. */
   async resume(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await appendTo(this.disk, file, hasKey(key), laterLine({ resumedBy: this.self }));
@@ -141,7 +140,7 @@ export class Journal {
     });
   }
 
-  /** Reports whether another process has resumed the creation since this process started or resumed it. */
+  /** Reports whether another process has resumed the creation after this process started or resumed it. */
   async isTakenOver(key: string): Promise<boolean> {
     const file = this.held.has(key) ? this.files.get(key) : undefined;
     const text = file && (await this.safely(async () => (await readText(this.disk, file)) ?? ""));
@@ -150,14 +149,14 @@ export class Journal {
     return entry?.key !== key || (entry.resumedBy ?? this.self) !== this.self;
   }
 
-  /** Reads the entry for a purpose, regardless of its age. Sets a damaged file aside and prints a warning. */
+  /** Reads the entry for a purpose, regardless of its age. A damaged file is renamed, and a warning is printed. */
   async read(wanted: CreationPurpose): Promise<Entry | undefined> {
     return (await this.found(wanted))?.entry;
   }
 
   private async found(wanted: CreationPurpose): Promise<{ file: string; entry: Entry } | undefined> {
     const own = this.purposeOf(wanted);
-    // `recover` doesn't always know the organization, or the backend of an exported state.
+    // `recover` may not have known the organization, or the backend of an exported state.
     const others = [own.organization, undefined].flatMap((organization) =>
       [own.backend, this.cwd].map((backend) => ({ ...own, organization, backend })),
     );
@@ -167,25 +166,25 @@ export class Journal {
       if (entry === undefined) continue;
       if (file === fileName(own)) return { file, entry };
       const isRecovered = entry.recovered && [undefined, entry.key].includes(wanted.key);
-      // The entry may belong to a stack with the same name in another backend, where its object may be in use.
+      // The entry may belong to a stack with the same name in a different backend, and that stack may use the object.
       const isLate = entry.isLate || entry.backend !== own.backend;
       if (isRecovered) return { file, entry: isLate ? { ...entry, isLate } : entry };
     }
     return undefined;
   }
 
-  /** Records that the user gives up the creation with this key, so that no command resumes or finishes it. */
+  /** Records that the user gives up a creation, so that no command resumes or finishes it. */
   async giveUp(key: string): Promise<void> {
     await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUpFileName(key)), key));
   }
 
-  /** Reports whether the user has given up the creation with this key on this machine. */
+  /** Reports whether the user has given up a creation on this machine. */
   async isGivenUp(key: string): Promise<boolean> {
     const text = await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))));
     return text?.startsWith(key) ?? false; // each `giveUp` appends the key
   }
 
-  /** On the first call, moves a stack's entries from the service's former endpoints to the current one. */
+  /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
       for (const entry of await this.entriesAtStart())
@@ -196,7 +195,7 @@ export class Journal {
     return this.former;
   }
 
-  /** Assigns the entry for one purpose to another purpose at this endpoint, unless that purpose already has an entry. */
+  /** Moves an entry to a different purpose at this endpoint, unless there is already an entry for that purpose. */
   async move(from: CreationPurpose, { urn, replaces }: CreationPurpose): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
@@ -233,7 +232,7 @@ export class Journal {
     });
   }
 
-  /** Finds the entry of the resource with this key in every stack and at every endpoint, because keys are unique. */
+  /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. */
   find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       for (const file of await this.entries.of(folder, resource)) {
@@ -246,7 +245,7 @@ export class Journal {
     });
   }
 
-  /** Removes the entry with this key. */
+  /** Removes the entry with the given key. */
   async remove(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await removeFile(this.disk, file, hasKey(key));
@@ -255,25 +254,25 @@ export class Journal {
     });
   }
 
-  /** Lists the entries of earlier runs, as {@link listEverywhere} returns them at the first call. They are read only once. */
+  /** Lists the entries that existed when this process first called this method. The entries are read only once. */
   entriesAtStart(): Promise<readonly Entry[]> {
     this.entriesBefore ??= this.listEverywhere();
     return this.entriesBefore;
   }
 
-  /** Lists the entries of this organization, backend and endpoint. The oldest entry comes first. */
+  /** Lists the entries of this organization, backend and endpoint, oldest first. */
   async list(): Promise<Entry[]> {
     return (await this.listEverywhere()).filter(({ endpoint }) => endpoint === this.endpoint);
   }
 
-  /** Lists the entries of this organization and backend at all endpoints. The oldest entry comes first. */
+  /** Lists the entries of this organization and backend at all endpoints, oldest first. */
   async listEverywhere(): Promise<Entry[]> {
     const files = await this.safely((folder) => readEntries(this.disk, folder));
-    // If the endpoint has changed, `recover` may have written an entry twice.
+    // If the endpoint has changed, `recover` may have written an entry for each endpoint.
     for (const [file, { key, endpoint }] of files ?? [])
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
     const own = this.purposeOf({ urn: "" });
-    // `recover` doesn't always know the organization, or the backend of an exported state.
+    // `recover` may not have known the organization, or the backend of an exported state.
     const isOwn = ({ organization, backend, recovered }: Entry): boolean =>
       (organization === own.organization || (recovered === true && organization === undefined)) &&
       (backend === own.backend || (recovered === true && backend === this.cwd));

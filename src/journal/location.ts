@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-// Pulumi's SDK has already loaded this parser in every program.
+// The YAML parser is a dependency of Pulumi's SDK, so every program has already loaded it.
 import { loadAll, YAMLException } from "js-yaml";
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "./entry";
 
 export interface JournalLocation {
-  /** The setting `journalDir`, relative to `cwd`. @default the folder for state in the user's home */
+  /** The setting `journalDir`, relative to `cwd`. @default a folder in the user's home */
   readonly dir?: string | undefined;
   /** The program's folder. @default the working directory */
   readonly cwd?: string | undefined;
@@ -35,8 +35,8 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
 }
 
 /**
- * The purpose of a creation. Each purpose has at most one entry. The creation either replaces the resource with a key, or creates a new
- * resource, which is identified only by its URN within one stack (I2).
+ * The purpose of a creation: to replace the resource with a certain key, or to create the resource with a certain URN (I2). Each purpose
+ * has at most one entry.
  */
 export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
@@ -46,14 +46,14 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
   return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
-/** Returns the stack's part of a URN: `urn:pulumi:STACK::PROJECT`. */
+/** Returns the part of a URN that identifies the stack: `urn:pulumi:STACK::PROJECT`. */
 export function stackOf(urn: string): string {
   return urn.split("::").slice(0, 2).join("::");
 }
 
 /**
- * Returns the URL of the backend that stores the stack's state. Like the CLI, it checks `PULUMI_BACKEND_URL`, then `backend.url` in the
- * project file, then the current login.
+ * Returns the URL of the backend that stores the stack's state. Like the CLI, this function checks `PULUMI_BACKEND_URL`, `backend.url` in
+ * the project file, and the current login.
  *
  * @param folder the folder of the project file, or a folder in it
  * @returns the folder of the project file if there is no URL, because then only the folder distinguishes stacks with the same name
@@ -94,8 +94,7 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Normalizes a backend URL. Removes a password and a trailing slash, hashes a query because it may contain secrets, and makes folders
- * absolute.
+ * Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets.
  */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
@@ -110,7 +109,7 @@ function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
 /** The names of Pulumi's project file, in the order in which the CLI checks them. */
 const NAMES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
-/** Finds Pulumi's project file as the CLI does: in a folder, or in its nearest parent folder that contains one. */
+/** Finds Pulumi's project file like the CLI: in a folder, or in its nearest parent folder with such a file. */
 export function projectFileFor(folder: string): string | undefined {
   const found = NAMES.map((name) => path.join(folder, name)).find((file) => existsSync(file));
   const above = path.dirname(folder);
@@ -118,8 +117,7 @@ export function projectFileFor(folder: string): string | undefined {
 }
 
 /**
- * Reads the fields of a project file that locate the program, the backend and the stacks' files. Parses the file as YAML, which includes
- * JSON.
+ * Reads the fields of a project file that locate the program, the backend and the stacks' files. The file is YAML or JSON.
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */

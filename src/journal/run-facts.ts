@@ -6,18 +6,16 @@ import path from "node:path";
 import { codeOf } from "../diagnostics/error";
 import { appendOrCreate, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
-// Besides entries, provider processes record two things on disk: the facts of one run, and the deletions that this machine has requested.
+// In addition to entries, provider processes record the facts of a run, and the deletions that this machine has requested.
 
 const FACTS_SUFFIX = ".facts";
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A fact that all provider processes of one run must agree on. A run has one process for each explicit provider and each version. */
+/** A fact that all provider processes of a run share. Each explicit provider and each version of the package has its own process. */
 export type Fact =
-  /** The object is the current object of a resource, so nothing may delete it. */
+  /** A resource currently manages the object, so no process may delete it. */
   | { readonly live: string }
-  /**
-   * The resource with this URN or key has adopted the object. An earlier run may have reported it, so the engine must not treat it as new.
-   */
+  /** The resource with this URN or key has adopted the object, which may not be new to the engine. */
   | { readonly adopted: string; readonly by: string }
   /** The object in an `import` option has been deleted. */
   | { readonly gone: string }
@@ -25,19 +23,16 @@ export type Fact =
   | { readonly resuming: string }
   /** The creation with this key is finished. */
   | { readonly finished: string }
-  /** The resource with this key is being replaced, so its replacement's create finishes its unfinished creations. */
+  /** The resource with this key is being replaced. When its replacement is created, its unfinished creations are finished. */
   | { readonly replacing: string }
-  /**
-   * The run has a program, which warns about unfinished creations itself. A process that only deletes resources can't detect whether the
-   * run has a program.
-   */
+  /** The run has a program, which warns about unfinished creations. A process that only deletes resources can't detect the program. */
   | { readonly hasProgram: true };
 
 const RETRACTED = "not ";
 
 /**
- * The facts of one run. Each process appends its own facts to a file in a temporary folder that all processes share, regardless of their
- * settings. If that folder can't be used, the file is in the journal's folder. If no disk can be used, a process uses only its own facts.
+ * The facts of a run. Each process appends its facts to its own file in a temporary folder that all processes share. If that folder can't
+ * be used, the file is in the journal's folder. If no disk can be used, a process has only its own facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
@@ -46,7 +41,7 @@ export class RunFacts {
   private readonly name: string;
   private isTidy = false;
 
-  /** @param run identifies the run by the engine's address. Undefined if this process is the only one */
+  /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
@@ -91,7 +86,7 @@ export class RunFacts {
     return this.own.has(JSON.stringify(fact)) || this.hasOther(fact);
   }
 
-  /** Reports whether another process of this run has added the fact, regardless of whether this process has also added it. */
+  /** Reports whether another process of this run has added a fact. Facts of this process are ignored. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
     const read = this.folders().map((folder) =>
@@ -112,8 +107,8 @@ export class RunFacts {
   }
 
   /**
-   * Reports whether a file belongs to this run. An earlier run may have used the same address. The process that added the fact may have
-   * ended before its engine.
+   * Reports whether a file belongs to this run, because an earlier run may have used the same address. The process that wrote the file may
+   * have ended before its engine.
    */
   private isOfRun(name: string): boolean {
     if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
@@ -139,10 +134,10 @@ function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
 
-/** Set only once, because the parent's process id changes when the parent exits. */
+/** The process ids are stored, because the parent's process id changes when the parent exits. */
 let lineage: readonly number[] | undefined;
 
-/** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other may be a script. */
+/** Returns the process ids of the parent and, if known, the grandparent. Either of these processes may be the engine. */
 function ancestors(): readonly number[] {
   lineage ??= [process.ppid, parentOf(process.ppid) ?? 0].filter((pid) => pid > 1);
   return lineage;
@@ -171,34 +166,31 @@ function isRunning(pid: number): boolean {
 export const DELETION_SUFFIX = ".deletion";
 
 /**
- * The objects whose deletion this machine has requested with the current token. If a process is killed before the engine saves a deletion,
- * this is the only evidence that the object was deleted and isn't merely hidden. If the disk can't be used, nothing is recorded.
+ * The objects whose deletion this machine has requested with the current token. If the engine couldn't save a deletion, this record is the
+ * only evidence of the deletion. Without the record, the token might only have lost a permission.
  */
 export class DeletionRequests {
-  /**
-   * @param token returns the current token. Only its hash is written. A different token may have fewer permissions, even if it comes from
-   * the same source, for example after somebody else logs in
-   */
+  /** @param token returns the current token. Only its hash is written. A different token may have fewer permissions */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
     private readonly token: () => string,
   ) {}
 
-  /** Records that the deletion of an object is about to be requested. */
+  /** Records that a deletion is about to be requested. */
   async add(object: string): Promise<void> {
     const line = `${object} ${new Date().toISOString()}\n`;
     await this.withFile(object, (file) => appendOrCreate(this.disk, file, line));
   }
 
-  /** Returns the time of the last request to delete an object in ISO 8601, or `undefined` if no request is recorded. */
+  /** Returns the time of the last deletion request for an object in ISO 8601, or `undefined` if there was no request. */
   async requestedAt(object: string): Promise<string | undefined> {
     const text = (await this.withFile(object, (file) => readText(this.disk, file))) ?? "";
     const line = text.split("\n").findLast((one) => one.startsWith(object));
     return line?.slice(object.length).trim();
   }
 
-  /** Removes the record because the object still exists or exists again. */
+  /** Removes the record of a deletion request, because the object still exists or exists again. */
   async remove(object: string): Promise<void> {
     await this.withFile(object, (file) => this.disk.unlink(file));
   }

@@ -3,8 +3,8 @@ import { referencedValue } from "./changes";
 import type { Field, WireFields } from "./resource-fields";
 
 /**
- * Reports whether the service assigned this address after it had returned the mode, such as "auto", or no value. If the state or the reply
- * contains a different address, somebody set this one.
+ * Reports whether the service assigned this address after it had returned a mode, such as "auto", or no value. If the state or the reply
+ * contains a different address, another user has set this address.
  */
 export function isLateAddress(
   field: Field,
@@ -22,41 +22,41 @@ export function isLateAddress(
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
 /**
- * Reports whether a `publicIp` lets the service choose an address (§2.2). Any string does so, except an address or a common word for "no
- * address".
+ * Reports whether a `publicIp` value lets the service choose an address (§2.2). This applies to any string except an address or a word such
+ * as "none".
  */
 export function asksForAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
 }
 
-/** Reports whether a `publicIp` is a common word for "no address". */
+/** Reports whether a `publicIp` value is a common word for "no address". */
 export function meansNoAddress(value: unknown): boolean {
   return value === null || (typeof value !== "object" && NO_ADDRESS.test(String(value).trim()));
 }
 
-/** Returns the addresses in the fields for the public address. Other fields may contain private addresses. */
+/** Returns the addresses in the fields for the public address. Other fields are ignored, because they may contain private addresses. */
 export function addressesIn(field: Field, object: WireFields): string[] {
   const { addressFields = [] } = field;
   return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
 }
 
-/** Returns the address at which the object is reachable from the internet. */
+/** Returns the address that is reachable from the internet. */
 export function publicAddressIn(field: Field, object: WireFields): string | undefined {
   return addressesIn(field, object).find((one) => !isPrivate(one));
 }
 
-/** Returns the fields that contain the public address, other than the field for the mode. */
+/** Returns the fields that contain the public address, without the field for the mode. */
 export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
   return addressFields.filter((name) => name !== wire);
 }
 
-/** Reports whether the object has lost its address. Returns `undefined` if the reply omits the fields for the address. */
+/** Reports whether the object no longer has its address. Returns `undefined` if the reply omits the address fields. */
 export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
   if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Reports whether the object contains an address, or a reference to an address, in place of the mode. */
+/** Reports whether the object contains an address, or a reference to an address, instead of the mode. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
   const isOmitted = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
@@ -85,9 +85,8 @@ PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
 /**
- * Returns the object's current address if it differs from the address `value`. The field for the mode must be empty or contain a mode such
- * as "auto". A private address doesn't replace a public one. If `value` means "no address" and the field is empty, returns the object's
- * public address.
+ * Returns the current address of the object if it differs from the address in `value`, and the field for the mode contains no address. A
+ * private address never replaces a public address. If `value` means "no address", returns the public address of the object.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = referencedValue(field, object[field.wire], value);

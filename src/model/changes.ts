@@ -5,29 +5,26 @@ import { SSH_KEY } from "../diagnostics/redact";
 import { labelsOf } from "./labels";
 import { type Arguments, type Field, isMap, isUnknown, type Json } from "./resource-fields";
 
-/** Returns the fields whose values differ. An unknown value differs from every known value. */
+/** Returns the fields with different values. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
   return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
 }
 
-/**
- * The property paths in the options `ignoreChanges` and `replaceOnChanges`, such as `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or
- * `*`.
- */
+/** The property paths in the options `ignoreChanges` and `replaceOnChanges`, such as `flavor`, `labels.env`, `labels["a.b"]` or `*`. */
 export type PropertyPaths = readonly string[];
 
-/** The steps of a path. A number is an index, and never a label key. */
+/** The steps of a property path. A number is always an index, never a label key. */
 type PathSteps = readonly (string | number)[];
 
-/** The resource options that affect how changes are handled. */
+/** The resource options that determine how changes are handled. */
 export interface ChangeOptions {
   readonly ignoreChanges?: PropertyPaths | undefined;
   readonly replaceOnChanges?: PropertyPaths | undefined;
 }
 
 /**
- * Reports whether `ignoreChanges` covers a property. A path includes everything below it, and a path that ends in `*` also includes its
- * parent.
+ * Reports whether `ignoreChanges` contains a property. A path also applies to all nested properties. A path that ends in `*` also applies
+ * to its parent.
  *
  * @param property the steps to the property, such as `["labels", "env"]`
  */
@@ -37,14 +34,15 @@ export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean 
   return ignored.map(parsePath).some(covers);
 }
 
-/** Reports whether an option lists an argument or one of its properties. */
+/** Reports whether a list of paths contains an argument or one of its properties. */
 export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
   return paths.some((path) => ["*", name].includes(String(parsePath(path)[0])));
 }
 
 /**
- * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not for
- * replacements. In addition, its inputs differ from the object after a failure. Like the engine, it keeps no label if the program sets none.
+ * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not in
+ * replacements. After a failure, the engine's values may be outdated. If the program sets no labels, no ignored label is kept, as in the
+ * engine.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
@@ -73,7 +71,7 @@ function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => bo
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
-/** Returns the fields, marked so that changes listed in `replaceOnChanges` require a replacement. */
+/** Returns the fields with the changes in `replaceOnChanges` marked as requiring a replacement. */
 export function withReplaceOnChanges(
   fields: readonly Field[],
   paths: PropertyPaths = [],
@@ -90,7 +88,7 @@ export function withReplaceOnChanges(
   });
 }
 
-/** Returns the paths of the differences, as Pulumi's engine defines them: an added or removed map or list is one difference. */
+/** Returns the paths of all differences. As in Pulumi's engine, an added or removed map or list is a single difference. */
 function changedPaths(path: PathSteps, old: unknown, now: unknown): PathSteps[] {
   if (isSameJson(old, now)) return [];
   const isList = Array.isArray(old);
@@ -113,19 +111,19 @@ function parsePath(path: string): PathSteps {
 }
 
 /**
- * Reports whether two values of a field are equal. SSH keys are compared as a set, and their comments and options are ignored. A
- * fingerprint equals its key.
+ * Reports whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint is equal to
+ * its key.
  */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") {
     const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
-  // A remote value in the state may be an object.
+  // The state may contain a remote value that is an object.
   return isSameJson(comparable(field, one), comparable(field, other));
 }
 
-/** Returns a value in the form used for comparisons. IPv6 addresses have one canonical form, as in URLs. */
+/** Returns the form of a value that is used for comparisons. IPv6 addresses are converted to their canonical form. */
 function comparable(field: Field, value: unknown): unknown {
   const remote = referencedValue(field, value) ?? undefined;
   const isLong = field.addressFields !== undefined && typeof remote === "string" && isIPv6(remote);
@@ -133,8 +131,8 @@ function comparable(field: Field, value: unknown): unknown {
 }
 
 /**
- * Returns the value of a reference that the service returns as an object. The object's other members, such as prices, don't belong to the
- * instance. An object in place of the public address represents that address, unless its id is one of the `own` values.
+ * Returns the value of a reference that the service returns as an object. Other members of the object, such as prices, are ignored. An
+ * object that replaces the public address contains the address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return remote;
@@ -149,17 +147,17 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
   );
 }
 
-/** The members that may contain the address, if an object is returned in place of the public address. */
+/** The members in which an object may contain the public address. */
 const ADDRESSES = ["ip_address", "address", "ip"];
 
-/** Returns the id of an object, from the first member that contains one. Any other value is returned unchanged. */
+/** Returns the id in an object, from the first member that contains an id. Any other value is returned unchanged. */
 export function referencedId(remote: unknown, members: readonly string[] = ["id"]): unknown {
   if (!isMap(remote)) return remote;
   const isId = (id: unknown): boolean => typeof id === "string" || typeof id === "number";
   return members.map((name) => remote[name]).find(isId) ?? remote;
 }
 
-/** Reports whether two JSON values are equal. A number equals the same number in a string. */
+/** Reports whether two JSON values are equal. A number is equal to a string that contains the same number. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one === "number" && typeof other === "string")
     return other.trim() === other && Number(other || "-") === one;
@@ -174,22 +172,19 @@ export function isSameJson(one: unknown, other: unknown): boolean {
   );
 }
 
-/**
- * Reports whether an argument has changed. For SSH keys, an empty list means that there are no keys, but a missing list means that the keys
- * aren't managed.
- */
+/** Reports whether an argument has changed. An empty list of SSH keys removes all keys, but a missing list leaves the keys unmanaged. */
 export function isChanged(field: Field, before: unknown, after: unknown): boolean {
   const isListed = (value: unknown): boolean => field.type === "keys" && value !== undefined;
   return isListed(before) !== isListed(after) || !sameValue(field, before, after);
 }
 
-/** Returns the inputs with equal values in their recorded form, because the engine compares the inputs itself. */
+/** Returns the inputs with their recorded form if they are equal to the state, because the engine also compares the inputs. */
 export function withRecordedForm<News extends Arguments>(
   fields: readonly Field[],
   olds: Arguments,
   news: News,
 ): News {
-  // A request can't contain a fingerprint in place of a key.
+  // A request can't contain a fingerprint instead of a key.
   const isSpelt = ({ type, name }: Field): boolean =>
     type !== "keys" || sshKeysIn(olds[name] ?? []) !== undefined;
   const equal = fields.filter(
@@ -200,7 +195,7 @@ export function withRecordedForm<News extends Arguments>(
 
 type KeyHash = (typeof HASHES)[number];
 
-/** The formats of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
+/** The formats of SSH key fingerprints. Each has a pattern for OpenSSH's output, and a function that hashes a key. */
 const HASHES = [
   {
     form: /\bSHA256:([\w+/]{43})(?![\w+/])/,
@@ -220,7 +215,7 @@ export function hasFingerprint(list: unknown): boolean {
 const hasItemMatching = (form: RegExp, keys: unknown): boolean =>
   Array.isArray(keys) && keys.some((key) => typeof key === "string" && form.test(key));
 
-/** Returns the keys, or their fingerprints if a hash is given, as a sorted list without duplicates. */
+/** Returns a sorted list of keys without duplicates. If a hash is given, returns the fingerprints of the keys. */
 function keySet(value: unknown, hashed?: KeyHash): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
   const keys = value.map((key: unknown) => {
@@ -232,15 +227,15 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
 }
 
 /**
- * Returns the types and keys of a list of SSH public keys in single-line form (§2.2). Returns `undefined` if the list contains anything
- * else, such as a fingerprint.
+ * Returns the types and keys in a list of SSH public keys (§2.2). Returns `undefined` if the list contains other strings, such as
+ * fingerprints.
  */
 export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
 }
 
-/** Returns the fingerprint of a key, or the fingerprint in a string. Any other line is returned unchanged. */
+/** Returns the fingerprint of a key, or the fingerprint in a line. Any other line is returned unchanged. */
 function fingerprintOf(line: string, { form, of }: KeyHash): string {
   const [, , blob] = SSH_KEY.exec(line) ?? [];
   return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));

@@ -3,19 +3,19 @@ import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
 
-/** Returns labels as a map. Returns an empty map for any other value. */
+/** Returns labels as a map, or an empty map if the value is not a map. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Reports whether labels have an unknown form and can't be read. */
+/** Reports whether labels have an unknown form. */
 export function isUnreadable({ type }: Field, remote: unknown): boolean {
   return type === "labels" && remote !== undefined && remote !== null && !isMap(remote);
 }
 
 /**
- * Maps each label key in the program to its remote key. This is the same key or, if the object doesn't have it, the key in lower case.
- * Services may convert keys to lower case, unless the field is known to preserve their case.
+ * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case,
+ * unless the service preserves the case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
@@ -31,7 +31,7 @@ export function remoteKeysOf(
   );
 }
 
-/** Returns the state without label keys whose case changes, because the service may return the new key under the old name. */
+/** Returns the state without label keys whose case changes. The service may return the new label under the old key. */
 export function withoutRecasedKeys<Olds extends Arguments>(
   fields: readonly Field[],
   olds: Olds,
@@ -48,7 +48,7 @@ export function withoutRecasedKeys<Olds extends Arguments>(
   return { ...olds, ...Object.fromEntries(kept) };
 }
 
-/** Returns the kind with case-sensitive label keys. */
+/** Returns a copy of the kind with case-sensitive label keys. */
 export function withCaseSensitiveKeys(kind: Kind): Kind {
   const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);
   return kind.fields.some(({ type }) => type === "labels")
@@ -56,7 +56,7 @@ export function withCaseSensitiveKeys(kind: Kind): Kind {
     : kind;
 }
 
-/** Returns the context with case-sensitive label keys if the state records that the service preserves their case. */
+/** Returns the context with case-sensitive label keys, if the state records that the service preserves the case. */
 export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
   context: Call,
   state: Recorded,

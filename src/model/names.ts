@@ -6,12 +6,12 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** A resource's name in its inputs, and the hidden inputs that determine whether the name was generated. */
+/** The name in the inputs of a resource, and the hidden inputs that determine whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**
- * Returns the generated name of a resource without a name in the program. The name stays the same, even if the setting `pulumi:autonaming`
- * changes.
+ * Returns the generated name of a resource that has no name in the program. A generated name never changes, even if the setting
+ * `pulumi:autonaming` changes.
  */
 export function generatedName(
   kind: Kind,
@@ -21,12 +21,12 @@ export function generatedName(
   if (news.given.name !== undefined || isMissing(olds, news)) return {};
   const { isAutonamed } = olds;
   if (hasGeneratedName(olds)) return { name: olds.name, ...(isAutonamed && { isAutonamed }) };
-  // A name that doesn't follow a pattern needs no mark, because the next check recognizes its ending.
+  // A name that follows no pattern needs no mark, because the next check recognizes the suffix of the name.
   const isMarked = news.autonaming !== undefined || olds.key === undefined;
   return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };
 }
 
-/** Returns the failure for a resource without a name if `pulumi:autonaming` disables generated names. */
+/** Returns a failure if a resource has no name and `pulumi:autonaming` disables generated names. */
 export function nameFailures(olds: NamedInputs, news: Declared): string[] {
   return isMissing(olds, news) ? ["name: is required, because pulumi:autonaming has the mode disabled"] : [];
 }
@@ -37,7 +37,7 @@ function isMissing(olds: NamedInputs, news: Declared): boolean {
 
 /**
  * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
- * with random parts is also unknown, so that a preview never shows a name that `up` doesn't use.
+ * with random parts is also unknown. Otherwise, a preview could display a name that `up` doesn't use.
  */
 function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   const key = olds.key ?? news.key;
@@ -48,7 +48,7 @@ function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   return knownKey === undefined ? UNKNOWN : name + nameSuffix(knownKey);
 }
 
-/** Reports whether the provider generated the name of a resource. Somebody may have changed it since then. */
+/** Reports whether the provider generated the name of a resource. The name may have been changed since then. */
 function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;
   return isAutonamed === true || name.endsWith(nameSuffix(key));
@@ -65,7 +65,7 @@ const ALPHABETS = new Map([
   ["num", DIGITS],
 ]);
 
-/** Fills in a naming pattern as Pulumi's engine does. Returns `undefined` if the pattern has random parts and the key is unknown. */
+/** Fills in a naming pattern like Pulumi's engine. Returns `undefined` if the pattern has random parts but the key is unknown. */
 function fillPattern(pattern: string, name: string, key: string | undefined): string | undefined {
   const parts = pattern.split(/(\$\{(?:name|uuid|(?:hex|alphanum|string|num)\(\d+\))\})/);
   const filled = parts.map((part, index) => {

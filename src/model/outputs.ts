@@ -29,19 +29,19 @@ import {
 
 /** The sources of a resource's outputs. */
 export interface OutputSources {
-  /** The inputs or the state whose hidden inputs are kept. */
+  /** The inputs or the state whose hidden inputs are copied to the outputs. */
   readonly hidden: HiddenInputs;
   /** The managed arguments. */
   readonly values: Arguments;
   /** The remote values that differ from the arguments. */
   readonly remoteValues: RemoteValues;
-  /** The applied values of arguments that somebody has changed since then. */
+  /** The applied values of arguments that another user has changed since then. */
   readonly applied?: RemoteValues | undefined;
-  /** The previous state, which is empty for a new object. Fields that a reply omits are unchanged. */
+  /** The previous state, which is empty for a new object. Fields that a reply omits keep their values. */
   readonly before: RecordedMembers;
 }
 
-/** The part of a call's context that outputs depend on. */
+/** The part of a call's context that is needed for the outputs. */
 interface Service {
   readonly kind: Kind;
   readonly session: {
@@ -50,7 +50,7 @@ interface Service {
   };
 }
 
-/** Returns the outputs of a resource. An output that is also an argument has the argument's value, as in previews. */
+/** Returns the outputs of a resource. An output with the name of an argument has the argument's value, as in previews. */
 export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Recorded {
   const { unmanaged: before } = known.before;
   const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
@@ -68,7 +68,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     applied: unlessEmpty(known.applied),
     unmanaged,
     keepsCase: keepsCase(context.kind, object, known),
-    // Lists have no ETag header, and other replies may omit it.
+    // Lists have no ETag header, and other replies may omit the header.
     isRevisionInHeader:
       object.isInHeaderOnly || (!object.isFromOwnUrl && known.before.isRevisionInHeader) ? true : undefined,
     shown: shownProperties(context, object, known, unmanaged),
@@ -76,7 +76,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
   return recorded(toPlainJson(state));
 }
 
-/** Reports whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
+/** Reports whether the service preserves the case of label keys. Returns `undefined` if no key has capital letters. */
 function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: OutputSources): true | undefined {
   const areShown = fields.flatMap(({ type, name, wire }) => {
     const own = type === "labels" ? Object.keys(labelsOf(values[name])) : [];
@@ -87,8 +87,8 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
 }
 
 /**
- * Returns the names of the optional properties that a reply from the object's own URL contains, including unmanaged ones. Other replies
- * prove nothing.
+ * Returns the names of the optional properties that the object's own URL has returned, including unmanaged properties. Other replies may
+ * omit properties, so they are ignored.
  */
 function shownProperties(
   context: Service,
@@ -112,12 +112,12 @@ function shownProperties(
   return names.length > 0 ? names : undefined;
 }
 
-/** Returns the given values, or `undefined` if there are none. */
+/** Returns the given values, or `undefined` if the map is empty. */
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
 
-/** Returns the outputs of an object that is read for the first time after its creation. Its values become the recorded remote values. */
+/** Returns the outputs of an object that is read for the first time. The values of the object become the recorded remote values. */
 export function initialOutputs(
   context: Service,
   object: ApiObject,
@@ -156,7 +156,7 @@ function instanceOutputs(
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
 }
 
-/** Returns the additional properties of the reply. Properties that the reply omits are unchanged, because list items may be sparse. */
+/** Returns the additional properties of the reply. Properties that the reply omits are kept, because list items may omit properties. */
 function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
   const shown = new Set([
@@ -166,13 +166,13 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
   const found = Object.entries(fields).filter(([name]) => !shown.has(name));
   const steady = found.map(([name, now]) => {
     const before = known[name];
-    // A list may contain a number that another reply contains as a string.
+    // A list may contain a number where another reply contains a string.
     return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
   });
   return { ...known, ...Object.fromEntries(steady) };
 }
 
-/** Reports whether nothing has changed, so that the recorded revision still applies if the reply has none. */
+/** Reports whether nothing has changed. If the reply contains no revision, the recorded revision then still applies. */
 function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
   return (
@@ -181,7 +181,7 @@ function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   );
 }
 
-/** Returns a string field. Returns the former value if the reply omits the field, and `undefined` if it is null. */
+/** Returns a string field. If the reply omits the field, returns the former value. If the field is null, returns `undefined`. */
 function textOrPrevious(fields: ApiObject["fields"], name: string, before: unknown): unknown {
   const value = fields[name];
   if (value === undefined) return before;
@@ -189,7 +189,7 @@ function textOrPrevious(fields: ApiObject["fields"], name: string, before: unkno
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Keeps the former date if only fractions of a second differ, because list items may contain fractions that other replies omit (§2.1). */
+/** Keeps the former date if only fractions of a second differ, because only some replies contain fractions (§2.1). */
 function sameMoment(now: unknown, before: unknown): unknown {
   return isSameMoment(now, before) ? before : now;
 }
@@ -201,8 +201,8 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Reports whether a date is later than another one by more than the given number of seconds. Replies may round fractions differently, so a
- * difference of one second proves nothing. A date without a time zone also proves nothing.
+ * Reports whether a date is later than another date by more than the given number of seconds. A difference of one second proves nothing,
+ * because replies may round fractions differently. Dates without a time zone also prove nothing.
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
   const [a, b] = [one, other].map((text) => (hasTimeZone(text) ? wholeSecond(text) : undefined));
@@ -229,16 +229,16 @@ function ipAddress(
   const { unmanaged: { publicIp: others } = {} } = before;
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
-  // If the mode has changed, the address has also changed.
+  // If the mode has changed, the address may also have changed.
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output that contains the public address. The service returns the address and the mode in different fields. */
+/** The name of the output that contains the public address. The mode of the address is in the output `publicIp`. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**
- * Returns the object with null for each removed field. Many services omit empty fields. A field was removed if the object's own URL
- * returned it before, and omits it at a later revision. A field that was never returned may still have a value.
+ * Returns the object with null for each removed field, because many services omit empty fields. A field was removed if an earlier reply
+ * contained the field, and the reply at a later revision omits it. Only replies from the object's own URL are considered.
  */
 export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
   const { shown = [], revision } = state;
@@ -260,8 +260,8 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
 const DIGEST_CHARACTERS = 12;
 
 /**
- * Returns digests of the object's unmanaged fields, which reveal later whether somebody has changed one of them. Fields that the reply
- * omits are unchanged.
+ * Returns digests of the unmanaged fields of an object, which later reveal changes by other users. Fields that the reply omits keep their
+ * digests.
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],
@@ -278,7 +278,7 @@ export function digestUnmanagedFields(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** Returns the remote value of an unmanaged field. For labels, returns only the unmanaged ones. */
+/** Returns the remote value of an unmanaged field. For labels, returns only the unmanaged labels. */
 function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];

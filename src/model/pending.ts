@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Operation } from "../polling/wait";
 import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./resource-fields";
 
-/** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */
+/** Parses a request body. Returns `undefined` if the body is invalid, for example after a manual change of the state. */
 export function parseSentBody(body: string): WireFields | undefined {
   try {
     const fields: unknown = JSON.parse(body);
@@ -12,7 +12,7 @@ export function parseSentBody(body: string): WireFields | undefined {
   }
 }
 
-// The states of all released versions must parse, so a malformed member is treated as missing.
+// States of all released versions must be supported, so an invalid member is treated as missing.
 export const string = v.fallback(v.optional(v.string()), undefined);
 export const number = v.fallback(v.optional(v.number()), undefined);
 export const flag = v.fallback(v.optional(v.boolean()), undefined);
@@ -33,7 +33,7 @@ const record = v.object({
   at: number,
   operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
   failed: flag,
-  /** For updates: the requested values. Null means that the property is removed. */
+  /** For updates: the requested values. Null removes the property. */
   asked: values,
   /** The name of the explicit provider that started the creation. */
   provider: string,
@@ -41,26 +41,26 @@ const record = v.object({
   secrets: strings,
   /** For creations: whether the name was generated. */
   isAutonamed: flag,
-  /** The ids of objects that resources have imported since then. The creation may have created one of these objects. */
+  /** The ids of objects that resources have imported since the creation. The creation may have created one of these objects. */
   imported: strings,
-  /** For updates: whether the request may not have reached the service. */
+  /** For updates: whether the service may not have received the request. */
   isUnsure: flag,
-  /** For updates: the revision in the reply. While the object has this revision, all its values come from the update. */
+  /** For updates: the revision in the reply. If the object still has this revision, all its values come from the update. */
   revision: string,
   /** For updates: the new id that the service has given the object. */
   otherId: string,
 });
 
 /**
- * The record of a creation or an update whose outcome isn't known yet. It is a secret in the state, because the body may contain secret
- * inputs. The body is the exact string that was sent, because a retry must repeat it.
+ * The record of a creation or an update with an unknown outcome. The record is a secret in the state, because the body may contain secret
+ * inputs. A retry must send exactly the same body.
  */
 export type Pending = v.InferOutput<typeof record>;
 
-/** Parses the record. A malformed value is treated as missing. */
+/** Parses the record. An invalid value is treated as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
-/** The name and the project in a creation request. The program may have changed the project since then. */
+/** The name and the project in a creation request. The program may now contain a different project. */
 export interface Sent {
   readonly name: string | undefined;
   readonly project: string | undefined;
@@ -72,7 +72,7 @@ export function sentFields({ body = "{}" }: Pending): Sent {
   return { name: text(name), project: text(project) };
 }
 
-/** Returns the arguments in a creation request, or `undefined` if the request is unknown. */
+/** Returns the arguments in a creation request, or `undefined` if the request isn't recorded. */
 export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Arguments | undefined {
   const sent = parseSentBody(body);
   return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
@@ -80,7 +80,7 @@ export function argumentsSent(fields: readonly Field[], { body = "" }: Pending):
 
 const PREFIX = "operation/";
 
-/** Returns the placeholder id of a resource whose object has no known id yet. */
+/** Returns the placeholder id of a resource while the id of its object is unknown. */
 export function placeholderId({ operation, key }: Pick<Pending, "operation" | "key">): string {
   // A damaged record may have neither an operation nor a key.
   return `${PREFIX}${operation?.id ?? (key === undefined ? "unknown" : `key-${key}`)}`;
@@ -90,7 +90,7 @@ export function isPlaceholder(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
-/** Returns an operation of an earlier process in a form that can be polled. */
+/** Creates an operation from the recorded id and URL, so that the operation can be polled. */
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }
@@ -98,8 +98,8 @@ export function toOperation({ id, url }: { id: string; url: string }): Operation
 const KEY_KEPT_MS = 23 * 3_600_000;
 
 /**
- * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7). The provider assumes
- * one hour less, because clocks differ. A time in the future is invalid.
+ * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7). One hour less is
+ * assumed, because clocks differ. A time in the future is invalid.
  */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;

@@ -17,18 +17,18 @@ import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
-/** One managed property in the state, in the service and in the program. Labels are compared key by key if the reply contains them. */
+/** A managed property in the state, in the service and in the program. Labels are compared one by one if the reply contains labels. */
 export interface PropertySides {
   readonly field: Field;
-  /** The steps to the property in the program, and the resulting path. */
+  /** The path of the property in the program, as a list of steps and as a string. */
   readonly path: readonly string[];
   readonly property: string;
-  /** The state's value, and its recorded remote value. */
+  /** The value in the state, and the recorded remote value. */
   readonly inState: unknown;
   readonly known: unknown;
-  /** The value that was applied before somebody changed the property and a refresh accepted the change. */
+  /** The applied value, if another user has changed the property and a refresh has accepted that change. */
   readonly applied?: Applied | undefined;
-  /** The current remote value. If `isShown` is false, the reply omits the field, which proves nothing. */
+  /** The current remote value. If `isShown` is false, the reply omits the field, which proves nothing about the value. */
   readonly now: unknown;
   readonly isShown: boolean;
   readonly desired: unknown;
@@ -44,7 +44,7 @@ export interface ComparedInputs {
   readonly news: DesiredArguments;
 }
 
-/** Compares the state, the object and the inputs property by property. */
+/** Compares the state, the object and the inputs by property. */
 export function sidesOf(
   fields: readonly Field[],
   wanted: ComparedInputs,
@@ -58,7 +58,7 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    // The field may be null with or without the pinned address, so comparing it wouldn't reveal that the address is lost.
+    // The field may be null with or without the pinned address. Comparing the field wouldn't reveal that the address is lost.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
@@ -105,7 +105,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
 export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
   isChanged(field, inState, desired);
 
-/** Reports whether the object has the desired value, regardless of who set it. */
+/** Reports whether the object has the desired value, regardless of which user has set it. */
 export const hasDesiredValue = (side: PropertySides): boolean =>
   side.isShown &&
   (sameValue(side.field, side.now, side.desired) ||
@@ -115,22 +115,20 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
     isBeside(side));
 
-/** Reports whether the object's address, or its reference to one, has changed although the mode is unchanged. */
+/** Reports whether the object has a different address, or a reference to a different address, although the mode is unchanged. */
 const isOtherAddress = (side: PropertySides): boolean => {
   const { field, inState, known, now } = side;
   const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
   return isOfMode && isAddress(known) === isAddress(now) && !sameValue(field, known, now);
 };
 
-/** Reports whether the object has the desired address alongside the mode, such as "auto", or the desired mode alongside an address. */
+/** Reports whether the object has the desired address in addition to a mode, or the desired mode in addition to an address. */
 const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
-/**
- * Reports whether the service returned null or a word such as "none" because the object has no address, and the value has the same meaning.
- */
+/** Reports whether the service returned null or a word such as "none" for a missing address, and the given value has the same meaning. */
 const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
@@ -144,21 +142,21 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Reports whether the service has converted the desired value to upper or lower case, as it did with the recorded value. */
+/** Reports whether the service has converted the desired value to upper or lower case, in the same way as the recorded value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
-/** Reports whether the object has the desired value and, if the program has changed that value, a new remote value. */
+/** Reports whether the object has the desired value. If the program has changed the value, the remote value must also have changed. */
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
-/** Reports whether the object has a value other than the desired one. */
+/** Reports whether the object has a value that differs from the desired value. */
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
-/** Reports whether the object has a value that is neither recorded nor desired. */
+/** Reports whether the object has a value that is neither recorded nor desired, so that another user has set it. */
 export const isChangedByOthers = (side: PropertySides): boolean =>
   side.isShown &&
   !hasDesiredValue(side) &&
@@ -175,7 +173,7 @@ const isAssignedAddress = ({
   ...more
 }: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
-/** Reports whether every changed property in the reply has the value that an update requested. Normalized values count. */
+/** Reports whether all changed properties in the reply have the values that an update requested, perhaps in a normalized form. */
 export function isUpdateApplied(
   sides: readonly PropertySides[],
   isNormalized: (side: PropertySides) => boolean,
@@ -192,8 +190,8 @@ function entriesOf(labels: unknown): Map<string, unknown> {
 }
 
 /**
- * Reports whether the remote value is certainly a normalized form of the desired one. Either only the case differs, or it is an address for
- * "auto" (§2.2).
+ * Reports whether the remote value is certainly a normalized form of the desired value. Only the case may differ, or the remote value is
+ * the address for a mode such as "auto" (§2.2).
  */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
@@ -202,14 +200,14 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    // If the address has its own field, the other field still contains the mode.
+    // The field still contains the mode if a separate field contains the address.
     addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
   );
 }
 
 /**
- * Reports whether the remote value may be a normalized form of the desired one, because the service has normalized this property before.
- * Such a value doesn't prove that an update of unknown outcome was applied.
+ * Reports whether the remote value may be a normalized form of the desired value, because the service has normalized this property before.
+ * The possible match doesn't prove that an update was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;
@@ -217,7 +215,7 @@ export function mayBeNormalizedForm(side: PropertySides): boolean {
   return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(side);
 }
 
-/** Reports whether the service has normalized the recorded value, while the normalized form of the desired value is unknown. */
+/** Reports whether the service normalizes this property, but the normalized form of the desired value is unknown. */
 function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: PropertySides): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
   const others = [isRemembered ? known : undefined, applied?.word];
@@ -227,8 +225,8 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
 }
 
 /**
- * Reports whether the remote value can't be a form of the desired one. Such a value is a different address, lacks a desired SSH key, or
- * contains all keys that the update removes. The service may add its own keys.
+ * Reports whether the remote value can't be a form of the desired value. This applies to a different address, a missing SSH key, or a list
+ * with all keys that the update removes. A list with additional keys is accepted, because the service may add its own keys.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
@@ -242,9 +240,9 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
 /**
- * Reports whether the object may have its former address in place of the mode that the update has set. If a service returns addresses in
- * place of modes, a pinned address can't be distinguished from an assigned one. If the state has a pinned address, only a new revision
- * without any other change proves that the address is no longer pinned.
+ * Reports whether the object may still have its former address, although the update has set a mode. Some services return an address instead
+ * of a mode, so a pinned address can't be distinguished from an assigned address. If the state contains a pinned address, only a new
+ * revision without other changes proves the update.
  */
 export function keepsAddress(
   side: PropertySides,
@@ -256,13 +254,13 @@ export function keepsAddress(
   return sameValue(side.field, side.now, remoteValueOf(side.field, before.fields));
 }
 
-/** Reports whether the remote value may be an address in place of the desired mode. */
+/** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
 export function mayShowMode({ field, now, desired, object }: PropertySides): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
   return isForMode && addressesIn(field, object).every((address) => address === now);
 }
 
-/** Reports whether the state has an address that isn't known to represent a mode. */
+/** Reports whether the state contains an address that doesn't come from a mode. */
 function isPinned({ inState, applied }: PropertySides): boolean {
   const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
   return isAddress(inState) && !isOfMode;

@@ -4,13 +4,13 @@ import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
 
 /**
- * Returns the remote value of a field. Returns `undefined` if the reply omits the field, which proves nothing. For labels, returns only
- * those whose keys are in one of the `managed` values.
+ * Returns the remote value of a field, or `undefined` if the reply omits the field. For labels, returns only labels whose keys are in one
+ * of the `managed` values.
  */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
   const remote =
     field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
-  // A field that requires a replacement always has a value, so null proves nothing.
+  // A field that requires a replacement can't be empty, so null proves nothing.
   if (remote === undefined || (remote === null && field.change === "replace")) return undefined;
   if (isUnreadable(field, remote)) return undefined;
   if (field.type === "text") return remote;
@@ -21,12 +21,12 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** Returns a string field or the value of a reference. An empty string is treated as null. */
+/** Returns the value of a string field or of a reference. An empty string is treated as null. */
 export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
   return remote === "" ? null : referencedValue(field, remote, ...own);
 }
 
-/** Returns the remote values to record after a create or an update: those that differ from the arguments. */
+/** Returns the remote values that differ from the arguments after a create or an update. */
 export function remoteValuesAfter(
   fields: readonly Field[],
   values: Arguments,
@@ -43,7 +43,7 @@ export function remoteValuesAfter(
 }
 
 /**
- * An applied value and, if it differs, its remote value (`word`). `word` is missing if somebody else may have changed the value before it
+ * An applied value and its remote value (`word`), if the two differ. `word` is missing if another user may have changed the value before it
  * was first read.
  */
 export interface Applied {
@@ -51,7 +51,7 @@ export interface Applied {
   readonly word?: unknown;
 }
 
-/** Returns the value that was applied before somebody changed the property. */
+/** Returns the value that was applied before another user changed the property. */
 export function appliedIn(applied: Readonly<Record<string, Json>>, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
   return isApplied(pair) ? pair : undefined;
@@ -63,12 +63,12 @@ function isApplied(pair: unknown): pair is Applied {
 
 /** The result of comparing an object with the recorded remote values. */
 export interface DriftResult {
-  /** The arguments, with the remote values of those that somebody has changed. */
+  /** The arguments, with remote values for all arguments that another user has changed. */
   readonly values: Arguments;
   readonly remoteValues: RemoteValues;
   /** The applied values of changed arguments, if their remote values are known. */
   readonly applied: RemoteValues;
-  /** The names of the arguments that somebody has changed, and of the arguments that the reply omits. */
+  /** The names of the arguments that another user has changed, and of the arguments that the reply omits. */
   readonly drifted: readonly string[];
   readonly omitted: readonly string[];
 }
@@ -79,9 +79,9 @@ interface KnownValues {
   readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the remote values are unknown because only the reply to the creation request has contained the object. */
+  /** Whether the remote values are unknown, because only the reply to the creation request has contained the object so far. */
   readonly isEcho?: boolean | undefined;
-  /** Whether the object is unchanged (§4.5), although the reply may contain its values in a different form. */
+  /** Whether the object is unchanged (§4.5), although the reply may contain values in a different form. */
   readonly isOtherForm?: boolean | undefined;
 }
 
@@ -105,7 +105,7 @@ export function compareRemoteValues(
     const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) omitted.push(name);
-    // The field may be null with or without an address, so comparing it wouldn't reveal that the address is lost.
+    // The field may be null with or without an address. Comparing the field wouldn't reveal that the address is lost.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
@@ -123,7 +123,7 @@ export function compareRemoteValues(
   return { values, remoteValues, applied, drifted, omitted };
 }
 
-/** An argument, and its remote value if the two differ. */
+/** The value of an argument, and its remote value if the two differ. */
 interface ComparedValue {
   readonly value: unknown;
   readonly word?: unknown;
@@ -151,7 +151,7 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
-/** Compares labels one by one, so that only changed labels get their remote values. */
+/** Compares labels one by one, so that unchanged labels keep their values. */
 function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
   const [shown, remoteValues, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };
@@ -176,15 +176,15 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
 }
 
 /**
- * Reports whether a different remote value must be a normalized form of the argument. If a field requires a replacement, a difference in
- * case must not look like drift. The reply to the creation may repeat the request, so the normalized form may be unknown.
+ * Reports whether a different remote value is certainly a normalized form of the argument. In fields that require a replacement, a
+ * difference in case is never drift. The reply to the creation may not have contained the normalized form.
  */
 function isSameIgnoringCase({ change, isFixed }: Field, remote: unknown, value: unknown): boolean {
   if (change !== "replace" || typeof remote !== "string" || typeof value !== "string") return false;
   return isFixed || remote.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
-/** Converts a remote value to the form of an argument. Returns `undefined` for an absent value. */
+/** Converts a remote value to the form of an argument. Returns `undefined` for a missing value. */
 export function toProgramValue(field: Field, remote: unknown): unknown {
   if (remote === null || remote === undefined || isUnreadable(field, remote)) return undefined;
   if (field.type === "text") return toText(referencedValue(field, remote));

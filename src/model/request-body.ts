@@ -8,7 +8,7 @@ import type { Arguments, Field, Json, Kind, WireFields } from "./resource-fields
 import type { DesiredArguments, Recorded } from "./state";
 
 /**
- * Returns the body of a creation request (§2.2, §4.2). The same inputs always result in the same string, because a retry must repeat the
+ * Returns the body of a creation request (§2.2, §4.2). Equal inputs always result in the same string, because a retry must send the same
  * body.
  */
 export function creationBody(fields: readonly Field[], inputs: Arguments): string {
@@ -22,7 +22,7 @@ function sorted(labels: Json): Labels {
   return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The sources of an update's body: the state, the inputs, and the object as it was read. */
+/** The sources of an update's body: the state, the inputs, and the object that was read before the update. */
 interface Sources {
   readonly olds: Recorded;
   readonly news: DesiredArguments;
@@ -32,7 +32,7 @@ interface Sources {
 
 /**
  * Returns the body of an update (§4.5), which contains every writable field. Unmanaged fields keep their current values, so that the update
- * doesn't remove other people's changes.
+ * doesn't remove changes by other users.
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
@@ -46,13 +46,13 @@ export function updateBody(fields: readonly Field[], sources: Sources): string {
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
-  // The object may have a value for an ignored field that the reply omits. Omitting the field from the body would remove it.
+  // An ignored field is sent even if the reply omits it, because omitting a field from the body would remove its value.
   if (isIgnored(ignored, [field.name]))
     return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
   if (before === undefined && desired === undefined) return currentValue(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
-  // If an index of the list is ignored, the key at that index may have the form that the service returns.
+  // If an index of the list is ignored, the key at that index may be in the form that the service returns.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
@@ -62,7 +62,7 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown =>
   addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
 /**
- * Returns the current value in a form that a request can contain. If the object still has the recorded remote value, that is the applied
+ * Returns the current value in a form that a request can contain. If the object still has the recorded remote value, returns the applied
  * value.
  */
 function currentValue(field: Field, sources: Sources): unknown {
@@ -86,7 +86,7 @@ function sendable(field: Field, value: unknown): unknown {
   throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** Matches a JSON object or list, which a state may contain in place of a string. */
+/** Matches a JSON object or list, which a state may contain instead of a plain value. */
 const JSON_TEXT = /^(?:\{|\[["{[])/;
 
 function isSendable({ type }: Field, value: unknown): boolean {
@@ -113,7 +113,7 @@ function unreadableLabels({ name }: Field): CloudInfraError {
   return new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, because the update would remove them. */
+/** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, and that the update would remove. */
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Recorded },

@@ -8,7 +8,7 @@ export type Json = unknown;
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, Json>>;
 
-/** The arguments of a project or an instance. In previews, each can be an unknown value, which is a string: see {@link isUnknown}. */
+/** The arguments of a project or an instance. Each may be an unknown value in previews, which is a string: see `isUnknown`. */
 export interface Arguments {
   readonly name?: string | undefined;
   readonly region?: string | undefined;
@@ -17,7 +17,7 @@ export interface Arguments {
   readonly flavor?: string | undefined;
   readonly network?: string | undefined;
   readonly publicIp?: string | undefined;
-  /** A list of strings. After drift, the state contains the remote value, which can have any form. */
+  /** A list of strings. After drift, the state contains the remote value, which may have a different type. */
   readonly sshKeys?: Json;
   /** A map of strings. */
   readonly labels?: Json;
@@ -29,22 +29,22 @@ export type ArgumentName = keyof Arguments;
 /** Remote values by argument name. */
 export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
 
-/** One property of a resource. Validation, request bodies, outputs and drift detection derive from this description. */
+/** The description of one property, which determines validation, request bodies, outputs and drift detection. */
 export interface Field {
   /** Name in programs. */
   readonly name: ArgumentName;
   /** Name on the wire (§2). */
   readonly wire: string;
   readonly type: "text" | "keys" | "labels";
-  /** Whether programs must set it. If it is `generated` and the program doesn't set it, the provider generates a name. */
+  /** Whether the program must set the property. If the property is `generated`, the provider generates a missing name. */
   readonly argument: "required" | "generated" | "optional";
   /** Whether a change requires a replacement. */
   readonly change: "replace" | "in place";
-  /** Whether the property of an existing object can't change. */
+  /** Whether the service can't change the property of an existing object. */
   readonly isFixed?: boolean;
-  /** For labels: whether the service preserves the case of keys, as far as known. */
+  /** For labels: whether the service is known to preserve the case of keys. */
   readonly keepsCase?: boolean;
-  /** For the public address: the fields that may contain it. */
+  /** For the public address: the fields that may contain the address. */
   readonly addressFields?: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export function isMap(value: Json): value is WireFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Pulumi's placeholders for unknown values: one for each type of value. They may be nested in a value. */
+/** Pulumi's placeholders for unknown values. Each type of value has its own placeholder. */
 const sentinels = new Set([
   "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -95,7 +95,7 @@ export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);
 }
 
-/** Returns the arguments that are, or contain, unknown values. */
+/** Returns the arguments whose values are unknown or contain unknown values. */
 export function unknownArguments(fields: readonly Field[], args: Arguments): Arguments {
   const names = fields.map(({ name }) => name).filter((name) => hasUnknown(args[name]));
   return Object.fromEntries(names.map((name) => [name, args[name]]));
@@ -161,7 +161,7 @@ const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
   labels: orUnknown(labels),
 };
 
-/** Returns a schema that validates required arguments, types, SSH keys and label keys. Unknown values pass. */
+/** Returns a schema that validates required arguments, types, SSH keys and label keys. Unknown values are valid. */
 function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
   const entries = fields.map(({ name, type, argument }) => [
     name,
@@ -170,25 +170,25 @@ function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
   return v.object(Object.fromEntries(entries));
 }
 
-/** How projects and instances differ. */
+/** The differences between projects and instances. */
 export interface Kind {
   readonly name: "project" | "instance";
   readonly className: "Project" | "Instance";
   readonly article: "a" | "an";
   readonly fields: readonly Field[];
   readonly arguments: v.GenericSchema;
-  /** Returns the requests for objects of this kind. If a project is given, lists contain only its instances. */
+  /** Returns the requests for objects of this kind. With a project, lists contain only instances of that project. */
   requests(client: Client, project?: string): Client["projects"];
 }
 
-/** Whether a URN belongs to a resource of this kind. */
+/** Reports whether a URN belongs to a resource of this kind. */
 export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.includes(`${typeTokens[name]}::`);
 }
 
-/** Returns the kind with the public address in the field that the setting `ipAddressField` names. */
+/** Returns a copy of the kind. The setting `ipAddressField` determines the field that contains the public address. */
 export function withAddressField(kind: Kind, name: string | undefined): Kind {
-  // `projectKind` must stay the same object, because kinds are compared by identity. A project has no address.
+  // Projects have no address. `projectKind` must not be copied, because kinds are compared by identity.
   if (name === undefined || kind === projectKind) return kind;
   const named = (field: Field): Field => (field.addressFields ? { ...field, addressFields: [name] } : field);
   return { ...kind, fields: kind.fields.map(named) };

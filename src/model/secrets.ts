@@ -22,16 +22,16 @@ import {
 
 /** The secrets of a resource, which must not appear in its errors. */
 export interface Secrets {
-  /** The names of arguments that are or were secret, and of outputs that contain a former secret. */
+  /** The names of arguments that are or were secret, and of outputs with a former secret. */
   readonly names: ReadonlySet<string>;
-  /** All strings in their values, both as given and as normalized by the service. */
+  /** All strings in secret values, both as given and as normalized by the service. */
   readonly strings: readonly string[];
 }
 
-/** A source of secrets: inputs, a state, or the values that a creation or an update has requested. */
+/** A source of secrets: inputs, a state, or the values in a creation or update request. */
 export type SecretSource = RemoteValues & Omit<RecordedMembers, ArgumentName>;
 
-/** Returns the secrets in inputs and states, according to their own marks, and the secrets of their unfinished creations and updates. */
+/** Returns the secrets in inputs and states, including the secrets of unfinished creations and updates. */
 export function secretsOf(...sources: readonly SecretSource[]): Secrets {
   const all = sources.flatMap((source) => {
     const { pending } = source;
@@ -56,7 +56,7 @@ export function secretsIn(args: unknown, names: readonly string[]): Secrets {
 }
 
 /**
- * Returns the arguments that a creation or an update has requested, with its own secrets.
+ * Returns the arguments in a creation or update request, with the names of the arguments that were secret.
  *
  * @param otherwise the names of the secrets, used if none were recorded
  */
@@ -67,8 +67,8 @@ export function requestedArguments(pending: Pending, otherwise?: readonly string
 }
 
 /**
- * Returns the program's inputs with additional secrets. `ignoreChanges` may keep a secret value of the state, although the program now
- * contains a different value in plaintext.
+ * Returns the inputs of the program with additional secrets. Because of `ignoreChanges`, an input may keep a secret value from the state,
+ * although the program now contains a plain value.
  *
  * @param olds the previous outputs, because prior inputs may have outdated marks (I4)
  */
@@ -83,10 +83,10 @@ function namesIn({ secrets = [], formerSecrets = [] }: SecretSource): string[] {
   return [...secrets, ...formerSecrets];
 }
 
-/** A shorter label key, such as "name" or "team", may be an ordinary word. */
+/** The minimum length of a label key that is redacted. Shorter keys, such as "name" or "team", could be ordinary words. */
 const MIN_KEY_LENGTH = 8;
 
-/** Returns the strings in a value. The keys of secret labels are also secret. */
+/** Returns all strings in a value, including the keys of labels. */
 function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -97,7 +97,7 @@ function stringsIn(value: unknown): string[] {
   ];
 }
 
-/** Outputs that the service may derive from an input in an unrecognizable form, such as a URL with a slug of the name. */
+/** Outputs that may be derived from an input but not contain it literally, such as a URL with a slug of the name. */
 const DERIVED: Readonly<Record<string, string>> = {
   ipAddress: "publicIp",
   url: "name",
@@ -106,7 +106,7 @@ const DERIVED: Readonly<Record<string, string>> = {
 
 /** The properties that determine which outputs are secret. */
 export interface SecretSources {
-  /** The inputs, whose secrets the engine marks in the outputs of the same name. */
+  /** The inputs. The engine marks an output as secret if the input of the same name is secret. */
   readonly given: Arguments & Pick<Desired, "secrets">;
   /** The state before the call. */
   readonly before: SecretSource;
@@ -115,8 +115,8 @@ export interface SecretSources {
 }
 
 /**
- * Returns the names of the secret outputs. A secret output repeats a secret input or may be derived from one. Outputs that still depend on
- * an input that was secret before are also listed in `former`, and in the state's `formerSecrets`.
+ * Returns the names of the secret outputs. An output is secret if it contains a secret input or may be derived from one. `former` contains
+ * the outputs that depend on an input that was secret before.
  */
 export function secretOutputs(
   fields: readonly Field[],
@@ -139,7 +139,7 @@ export function secretOutputs(
 
   const own = outputNamesOf(outputs).filter((name) => !isField(name));
   const { strings: textsNow } = secretsOf({ ...outputs, formerSecrets: undefined, pending: undefined });
-  // Programs mark additionalProperties as secret. After `pulumi import`, however, a refresh may run before the first run of a program.
+  // Programs mark additionalProperties as secret, but a refresh after `pulumi import` may run before any program.
   const secret = own.filter(
     (name) =>
       name === "additionalProperties" ||
@@ -163,7 +163,7 @@ export function secretOutputs(
     ...fields.map(({ name }) => name).filter(holdsFormer),
     ...own.filter(isFormerSecret),
   ].sort();
-  // The engine would mark only the labels that are secret now, and not those that become secret later.
+  // The engine would mark only labels that are secret now, but other labels may become secret later.
   return { names: [...declared, ...secret, ...formerSecrets], former: formerSecrets };
 }
 
@@ -171,16 +171,13 @@ function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
 }
 
-/**
- * Reports whether two strings share a word that isn't in the endpoint. If an output is a URL with a slug of the name, only the slug changes
- * with the name.
- */
+/** Reports whether two strings have a common word that the endpoint doesn't contain. For example, a URL may contain a slug of the name. */
 function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
   return wordsIn(one).some((word) => words.includes(word));
 }
 
-/** Returns the words of two or more characters, in lower case. */
+/** Returns the lowercase words of a text that have at least two characters. */
 function wordsIn(text: unknown): string[] {
   return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []) : [];
 }

@@ -2,12 +2,12 @@ import * as v from "valibot";
 import { flag, number, pendingSchema, string, strings, values } from "./pending";
 import type { Arguments, Json, RemoteValues } from "./resource-fields";
 
-/** Properties as Pulumi's host passes them: plain JSON of unknown structure. Only the host's interface and this codec use them. */
+/** Properties as Pulumi's host passes them: plain JSON of unknown structure. Other modules use typed states. */
 export type Properties = Record<string, unknown>;
 
 const json = v.optional(v.unknown());
 
-/** The members of a typed state, each with its name in the stored properties and its schema. */
+/** The members of a typed state. Each member has a name in the stored properties, and a schema. */
 type Members = Readonly<Record<string, readonly [storedAs: string, schema: v.GenericSchema]>>;
 
 type Parsed<Table extends Members> = {
@@ -34,22 +34,22 @@ const programMembers = {
   ],
   /** The names of the arguments that are secret. */
   secrets: ["__secrets", strings],
-  /** Whether the provider has generated the name. */
+  /** Whether the provider generated the name. */
   isAutonamed: ["__autonamed", flag],
   /** The stack's organization, if its backend has organizations. */
   organization: ["__organization", string],
-  /** The folder of Pulumi's project file, relative to the program's folder, if they differ. */
+  /** The folder of Pulumi's project file, relative to the program's folder, if the two folders differ. */
   projectFolder: ["__projectFolder", string],
 } as const satisfies Members;
 
 const inputMembers = {
-  /** The resource's key: the idempotency key of its first creation request (§4.7). */
+  /** The key of the resource, which is the idempotency key of its first creation request (§4.7). */
   key: ["__key", string],
   /** The time at which the key was generated, in milliseconds since 1970. The service keeps keys for 24 hours (§4.7). */
   keyAt: ["__keyAt", number],
-  /** The id in the `import` option. */
+  /** The id in the `import` option of the resource. */
   importId: ["__import", string],
-  /** The code with which the engine loads the provider. */
+  /** The code with which Pulumi's host loads the provider. */
   providerText: ["__provider", json],
 } as const satisfies Members;
 
@@ -64,29 +64,30 @@ const outputMembers = {
 } as const satisfies Members;
 
 const hiddenOutputMembers = {
-  /** The endpoint at which the object exists. */
+  /** The endpoint of the service that contains the object. */
   endpoint: ["__endpoint", string],
-  /** A creation or an update whose outcome isn't known yet. */
+  /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
   /**
-   * Whether create returned an existing object. The state may still contain an older record of that object, which the engine deletes later.
+   * Whether create returned an object that already existed. The state may contain an older record of that object, which the engine deletes
+   * later.
    */
   isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has contained the object so far. */
   isEcho: ["__echoed", flag],
-  /** The names of the properties that contain, repeat or are derived from the former value of an argument that was secret. */
+  /** The names of properties that depend on the former value of an argument that was secret. */
   formerSecrets: ["__sealed", strings],
-  /** The remote values after the last apply, if they differ from the arguments. */
+  /** The remote values after the last create or update, if they differ from the arguments. */
   remoteValues: ["__words", values],
-  /** The last applied values, and their remote values, of arguments that somebody has changed since then. See `Applied`. */
+  /** The applied values, and their remote values, of arguments that another user has changed since then. See `Applied`. */
   applied: ["__applied", values],
   /** Digests of the unmanaged fields when the object was last read. */
   unmanaged: ["__unmanaged", values],
-  /** The names of the properties that the object's own URL has returned since they were applied. */
+  /** The names of properties that the object's own URL has returned since the last create or update. */
   shown: ["__shown", strings],
   /** Whether the service has returned a label key with its capital letters unchanged. */
   keepsCase: ["__keepsCase", flag],
-  /** Whether a field with a common name for the revision has a different meaning, because the ETag header has a different value. */
+  /** Whether a field with a common name for the revision has a different meaning, because its value differs from the ETag header. */
   isRevisionInHeader: ["__inHeader", flag],
 } as const satisfies Members;
 
@@ -101,14 +102,14 @@ const optionMembers = {
   autonaming: ["__autonaming", json],
 } as const satisfies Members;
 
-/** The values that the program sets for a resource besides its arguments. They may differ from run to run. */
+/** Values that the program sets for a resource in addition to its arguments. The values may change between runs. */
 export type ProgramValues = Parsed<typeof programMembers>;
 
-/** The values that the provider sets for a resource besides its arguments. */
+/** Values that the provider stores for a resource in addition to its arguments. */
 export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers> {
   /**
-   * The program's values that the engine saved with the inputs, if they differ from those of this run. They stay in the inputs, because
-   * Pulumi would display a difference there as a change.
+   * The values that the engine saved with the inputs, if the values of this run differ. The inputs keep the saved values, because Pulumi
+   * would display every difference as a change.
    */
   readonly savedValues?: ProgramValues | undefined;
 }
@@ -119,7 +120,7 @@ export type Outputs = Parsed<typeof outputMembers>;
 declare const role: unique symbol;
 
 interface Bag {
-  /** The properties that this version doesn't support. */
+  /** The properties that this version of the package doesn't support. */
   readonly unknown?: Readonly<Properties> | undefined;
 }
 
@@ -128,10 +129,10 @@ export interface Desired extends Arguments, HiddenInputs, Bag {
   readonly [role]: "desired";
 }
 
-/** Values that the program sets. A state isn't assignable to this type. */
+/** The values that the program sets. The type prevents the use of a state by mistake. */
 export type DesiredArguments = RemoteValues & { readonly [role]?: "desired" };
 
-/** A resource in the state: its arguments as they were applied, and its outputs. */
+/** A resource in the state: its applied arguments, and its outputs. */
 export interface Recorded extends Arguments, HiddenInputs, Outputs, Parsed<typeof hiddenOutputMembers>, Bag {
   readonly [role]: "recorded";
 }
@@ -141,7 +142,7 @@ export type RecordedMembers = Partial<Omit<Recorded, typeof role>>;
 
 /** A resource as the program declares it, before it is checked. */
 export interface Declared extends Desired, Parsed<typeof optionMembers> {
-  /** The arguments as given. They may be misspelled or malformed. */
+  /** The arguments as given by the program, which may be misspelled or invalid. */
   readonly given: Readonly<Properties>;
 }
 
@@ -159,12 +160,12 @@ const desiredMembers = { ...argumentMembers, ...inputMembers };
 const recordedMembers = { ...desiredMembers, ...outputMembers, ...hiddenOutputMembers };
 const PROGRAM_VALUES = "__now";
 
-/** Parses the inputs of a resource from the program or the state. */
+/** Parses the inputs of a resource, from the program or from the state. */
 export function parseDesired(bag: Properties): Desired {
   return desired(parseMembers(desiredMembers, bag));
 }
 
-/** Parses the inputs of a resource as the program declares it. */
+/** Parses the inputs of a resource before they are checked. */
 export function parseDeclared(bag: Properties): Declared {
   const options = Object.values(optionMembers).map(([name]): string => name);
   const inputs = Object.entries(bag).filter(([name]) => !options.includes(name));
@@ -207,7 +208,7 @@ function parseTable<Table extends Members>(table: Table, bag: Properties): Parse
 }
 
 /**
- * Serializes inputs or a state.
+ * Converts inputs or a state to the form that Pulumi's host expects.
  *
  * @param secrets names of the properties to mark as secret for the engine, which on its own marks only those whose input is secret
  */
@@ -242,25 +243,25 @@ function storedProperties(table: Members, members: object): Properties {
   return Object.fromEntries(stored.filter(([, value]) => value !== undefined));
 }
 
-/** Returns the values that the program sets for a resource besides its arguments. */
+/** Returns the values that the program sets in addition to the arguments. */
 export function programValuesOf(values: ProgramValues): ProgramValues {
   const { urn, timeouts, secrets, isAutonamed, organization, projectFolder } = values;
   return { urn, timeouts, secrets, isAutonamed, organization, projectFolder };
 }
 
-/** Returns properties with the values that the program sets in this run. The saved values stay in the inputs. */
+/** Returns the inputs or a state with the values that the program sets in this run. The saved values are also kept. */
 export function withProgramValues<State extends HiddenInputs>(state: State, now: ProgramValues): State {
   const savedValues = state.savedValues ?? programValuesOf(state);
   return { ...state, ...programValuesOf(now), savedValues };
 }
 
-/** Returns the hidden inputs as the engine has saved them. The values that the program sets in this run may differ. */
+/** Returns the hidden inputs that the engine has saved, which may differ from the values of this run. */
 export function savedInputsOf(state: HiddenInputs): HiddenInputs {
   const { key, keyAt, importId, savedValues } = state;
   return { key, keyAt, importId, ...programValuesOf(savedValues ?? state) };
 }
 
-/** Returns the hidden inputs for the outputs: the saved values, and the values that the program sets in this run. */
+/** Returns the hidden inputs for the outputs: the saved values, and the values of this run. */
 export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
   const { key, keyAt, importId, savedValues } = state;
   return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
@@ -285,17 +286,17 @@ export function outputNamesOf(state: Outputs & Bag): string[] {
   return [...Object.keys(outputMembers), ...others].filter((name) => propertyOf(state, name) !== undefined);
 }
 
-/** Returns the resource's name in the program, which follows the stack, project and type in its URN. It may contain colons. */
+/** Returns the name of a resource, which is the last part of its URN and may contain colons. */
 export function resourceName(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(3).join("::");
 }
 
-/** Deeper levels are omitted, so that the structure of a reply can't make a creation fail. */
+/** The maximum nesting of properties, so that a deeply nested reply can't make a creation fail. Deeper levels are omitted. */
 const MAX_DEPTH = 64;
 
 /**
- * Returns properties in a form that the host supports. An `undefined` value would make a successful create fail or hang, and the host would
- * change dates and class instances.
+ * Returns properties as plain JSON, because the host doesn't support `undefined`, dates and class instances. For example, an `undefined`
+ * value would make a successful create fail or hang.
  */
 export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);

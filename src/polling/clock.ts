@@ -92,7 +92,7 @@ export function timeoutError(): DOMException {
   return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Reports whether an abort reason comes from {@link timeoutError}. */
+/** Reports whether an abort reason comes from `timeoutError`. */
 export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }

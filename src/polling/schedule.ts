@@ -3,9 +3,9 @@ import type { CloudInfraError } from "../diagnostics/error";
 export interface Sample {
   /** The time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
-  /** The duration of the poll in milliseconds. Undefined for progress that was known before the first poll. */
+  /** The duration of the poll in milliseconds, or `undefined` for progress that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
+  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** Progress in bursts looks even at first. A jump therefore ends early by this multiple of the measured unevenness. */
+/** A jump ends early by this multiple of the measured unevenness, because progress in bursts seems to be even at first. */
 const CAUTION = 5;
 /** The minimum number of distinct progress values. With fewer values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
@@ -84,8 +84,8 @@ function pause(soFar: WaitSoFar): number {
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
-  // A jump can be shorter by the travel time of the next poll. With few progress values, the estimate depends on the 202 reply, whose
-  // travel time is unknown.
+  // The pause ends early by the travel time of the next poll. With few progress values, the estimate depends on the 202 reply, whose travel
+  // time is unknown.
   const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;

@@ -32,7 +32,7 @@ export interface WaitProgress {
   /** The progress from 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
-  /** The estimated remaining time in milliseconds. Undefined if the reported progress allows no estimate. */
+  /** The estimated remaining time in milliseconds, or `undefined` if the reported progress allows no estimate. */
   readonly remainingMs?: number | undefined;
   /** The pause before the next attempt, if the last poll failed. */
   readonly pause?: Pause | undefined;
@@ -63,8 +63,8 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The maximum number of retries for error codes with typical causes such as a proxy's error page, a truncated reply, or a 404 right after
- * the creation.
+ * The maximum number of retries by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the
+ * creation.
  */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
@@ -118,9 +118,9 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
 }
 
 /**
- * Waits like {@link waitForOperation}, but treats any final status other than `done` as an error.
+ * Waits like `waitForOperation`, but treats any final status other than `done` as an error.
  *
- * @throws CloudInfraError `operation_failed`, see {@link operationFailed}
+ * @throws CloudInfraError `operation_failed`, see `operationFailed`
  */
 export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
   const operation = await waitForOperation(first, options);
@@ -195,7 +195,7 @@ function reportProgress(
     const { elapsedMs } = soFar;
     onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
   } catch {
-    // An exception of the listener must not end the wait.
+    // An exception thrown by the listener must not end the wait.
   }
 }
 
@@ -206,7 +206,7 @@ export interface Operation {
   readonly url: string;
   /** The status that the service returned. */
   readonly status: string;
-  /** The progress from 0 to 1. Undefined if the service doesn't report progress. */
+  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
   /** The URL of the result, which may be absolute or relative. */
   readonly resultUrl?: string | undefined;

@@ -2,16 +2,16 @@ import type { CloudInfraError } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import { fails, type Points, parts, point, works } from "./report";
 
-/** What the probe learns from its first request. */
+/** The result of the probe's first request. */
 export interface Access {
   readonly base: string;
   readonly tokenOrigin: string;
   readonly error?: CloudInfraError | undefined;
-  /** The address of the API on the same host, if it isn't at the endpoint. */
+  /** The address of the API on the same host, if the configured endpoint is wrong. */
   readonly elsewhere?: string | undefined;
 }
 
-/** The points that the first request shows. */
+/** The points of the report that depend on the first request. */
 export const accessPoints = {
   address: point("Address", ({ base, error, elsewhere }) => {
     if (error === undefined || error.code === "unauthorized" || error.code === "forbidden")

@@ -15,19 +15,19 @@ import { addFindings, type Finding, judge } from "./report";
 import { updatePoints } from "./update-points";
 
 const MAX_CREATIONS = 3;
-/** Values that services normalize in different ways. */
+/** Label values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
 const PLAIN_LABELS = { probe: "plain" };
 
-/** The points that only changes show, in the order of the report. */
+/** The points of the report that require changes to objects, in the order of the report. */
 export const changingPoints = { ...creationPoints, ...updatePoints, ...deletionPoints };
 
 /**
- * Creates, changes and deletes one instance. The caller cleans up.
+ * Creates, changes and deletes one instance. The caller must clean up.
  *
- * @param exchanges the exchanges of the client of `life`
+ * @param exchanges the requests and replies of the client of `life`
  * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
- * @param examined what reading has shown
+ * @param examined the findings of the read-only requests
  * @param reexamine examines the service again while the instance exists
  * @returns all findings. One has the verdict `fails` if nothing could be created
  * @throws CloudInfraError if a request has no reply
@@ -94,7 +94,7 @@ class Exercise {
     return true;
   }
 
-  /** Creates the instance, and tries again if its operation fails. */
+  /** Creates the instance, and retries the creation if its operation fails. */
   private async createInstance(): Promise<Finished | undefined> {
     const { life, facts, exchanges } = this;
     let { key, result, exchange } = await this.firstCreation();
@@ -122,7 +122,7 @@ class Exercise {
     return undefined;
   }
 
-  /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+  /** Waits until the new instance is visible. Meanwhile, polls the operation to observe its progress. */
   private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
     if (accepted.kind !== "operation")
       return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
@@ -135,8 +135,8 @@ class Exercise {
   }
 
   /**
-   * Sends the first creation. The request before it is invalid, because services differ in whether the key of a rejected request can be used
-   * again.
+   * Sends the first creation, after an invalid request with the same key. Services differ in whether the key of a rejected request can be
+   * reused.
    */
   private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
     const { facts, life } = this;
@@ -153,7 +153,7 @@ class Exercise {
     return { key: newKey, ...(await this.create(facts.sent, { key: newKey })) };
   }
 
-  /** Sends the creation again, and then another one with the same key. */
+  /** Repeats the creation request, and then sends a different request with the same key. */
   private async replay(key: string, first: Exchange): Promise<void> {
     const { facts } = this;
     const repeat = { key, isRepeat: true };
@@ -168,7 +168,7 @@ class Exercise {
       ).exchange;
   }
 
-  /** Reads the operation of the creation twice after its end. */
+  /** Polls the operation of the creation twice after its end. */
   private async readEnded(ended: Ended): Promise<NonNullable<Facts["end"]>> {
     for (const reads of [1, 2] as const) {
       const status = await this.purgedStatus(ended);
@@ -177,7 +177,7 @@ class Exercise {
     return { when: "kept" };
   }
 
-  /** Returns the status of the reply if an ended operation is purged. */
+  /** Returns the status of the reply if an ended operation was purged. */
   private async purgedStatus({ operation }: Ended): Promise<number | undefined> {
     const { error } = await this.poll(operation);
     if (error !== undefined && error.code !== "not_found") throw error;
@@ -195,7 +195,7 @@ class Exercise {
     this.facts.duplicate = exchange;
   }
 
-  /** Changes the labels and other fields. @returns the id, which may follow the name */
+  /** Updates the labels and other fields. Returns the id, which may have changed with the name. */
   private async update(id: string, revision: string): Promise<string> {
     const { facts } = this;
     const odd = await this.change(id, revision, { labels: ODD_LABELS });
@@ -219,7 +219,7 @@ class Exercise {
     return lastId ?? id;
   }
 
-  /** @returns the new id. Undefined if the service ignores the name */
+  /** @returns the new id, or undefined if the service ignores the name */
   private async rename(
     id: string,
     revision: string | undefined,
@@ -245,7 +245,7 @@ class Exercise {
     if (result === undefined) return;
     await this.settled(result);
     facts.deletion = { exchange, reads: await this.lag(id, (fields) => fields === undefined) };
-    // Creates another instance if the service may reuse the id of the deleted one.
+    // If the service may reuse ids, another instance is created to check whether it gets the same id.
     if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
     await life.forgetInstance(id);
     const next = await this.create(facts.sent);
@@ -258,7 +258,7 @@ class Exercise {
   }
 
   /**
-   * Changes the instance, and waits until the service shows the change.
+   * Changes the instance, and waits until replies contain the change.
    *
    * @param meanwhile called while an operation applies the change
    */
@@ -285,7 +285,7 @@ class Exercise {
     return exchange;
   }
 
-  /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
+  /** Sends an update. If the revision is outdated, for example because replies lag, waits for a newer revision and retries the update. */
   private async sendCurrent(id: string, revision: string | undefined, fields: WireFields) {
     let last = revision;
     let sent = await this.sendPut(id, last, fields);
@@ -317,13 +317,13 @@ class Exercise {
     return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
   }
 
-  /** Waits for the operation of a change. A failed or purged operation is reported elsewhere. */
+  /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */
   private async settled(accepted: Accepted | undefined): Promise<void> {
     if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
       await this.life.end(accepted.operation);
   }
 
-  /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
+  /** Reads the instance from the list and from its URL until both contain the expected fields, for up to 30 s. */
   private async lag(
     id: string,
     isExpected: (fields: WireFields | undefined) => boolean,
@@ -348,7 +348,7 @@ class Exercise {
     return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
   }
 
-  /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
+  /** Returns the instance from the list and from its URL. If the service doesn't support the URL, the list item is used for both. */
   private async shown(id: string): Promise<Shown> {
     const { life, facts } = this;
     const lists = (await life.listed()).find((one) => one.id === id)?.fields;
@@ -362,7 +362,7 @@ class Exercise {
     }
   }
 
-  /** Records that nothing can be created. */
+  /** Records that the service rejected a creation. */
   private async reject(exchange: Exchange, what: "project" | "instance"): Promise<false> {
     const { client } = this.life.session;
     const { projectId = "" } = this.life;
@@ -381,7 +381,7 @@ function offersGet(findings: readonly Finding[]): boolean {
   return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
 }
 
-/** Returns a valid public key, whose private key nobody has. */
+/** Returns a valid public key whose private key is discarded. */
 function newSshKey(): string {
   const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
   const field = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
@@ -389,7 +389,7 @@ function newSshKey(): string {
   return `ssh-ed25519 ${blob.toString("base64")} probe`;
 }
 
-/** Whether a field shows a change, perhaps in another form. Labels have another value of `probe`, and lists another length. */
+/** Reports whether a field contains the wanted change, even if the service normalizes values. */
 function hasChanged(shown: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) return Array.isArray(shown) && shown.length === wanted.length;
   return Object(shown).probe === Object(wanted).probe;

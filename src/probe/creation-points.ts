@@ -7,7 +7,7 @@ import { after, causeOf, durationOf, isEnd, isListedEarly, isPoll, statusCode } 
 import type { Exchange } from "./reading-points";
 import { fails, limited, type Points, parts, point, works } from "./report";
 
-/** The points that a creation and its operation show. */
+/** The points of the report that depend on a creation and its operation. */
 export const creationPoints = {
   projectCreation: point("Creation of projects", ({ project }) => {
     if (project === undefined) return undefined;
@@ -157,7 +157,7 @@ const formOf = (link: unknown): "missing" | "relative" | "absolute" =>
 const describeLink = (link: unknown, origin: string | undefined): string =>
   origin === undefined ? formOf(link) : `${formOf(link)} to ${origin}`;
 
-/** Returns the origin of a link if it isn't that of the service. */
+/** Returns the origin of a link if it differs from the origin of the service. */
 function otherOrigin(link: unknown, { request }: Exchange): string | undefined {
   if (typeof link !== "string" || !URL.canParse(link)) return undefined;
   const { origin } = new URL(link);

@@ -16,7 +16,7 @@ import {
 import { REFRESH_FIRST } from "./reading-points";
 import { limited, type Points, parts, point, works } from "./report";
 
-/** The points that a deletion and the end of the probe show. */
+/** The points of the report that depend on a deletion or on the state at the end of the probe. */
 export const deletionPoints = {
   deletion: point("Deletion", ({ deletion, created, canGet }) => {
     if (deletion === undefined) return undefined;

@@ -22,18 +22,18 @@ export interface Started {
   readonly accepted: Accepted;
 }
 
-/** The end of a creation. */
+/** The result of a creation. */
 export interface Finished {
-  /** Undefined if the creation failed, or its object can't be found. */
+  /** The id of the object, or `undefined` if the creation failed or the object can't be found. */
   readonly id: string | undefined;
-  /** The operation, if a poll has seen its end, and the time of that poll. */
+  /** The operation and the time of the poll that returned its end, if any poll returned it. */
   readonly ended?: { readonly operation: Operation; readonly at: number };
 }
 
 type KindName = ProbeCreation["kind"];
 const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
 
-/** Creates the objects of a probe, and deletes them. Everything is recorded before it is requested. */
+/** Creates and deletes the objects of a probe. Each creation is recorded on disk before its request is sent. */
 export class Lifecycle {
   constructor(
     readonly session: Session,
@@ -42,22 +42,21 @@ export class Lifecycle {
     private readonly signal: AbortSignal = new AbortController().signal,
   ) {}
 
-  /** Name of the probe's instance. */
   get name(): string {
     return this.record.name;
   }
 
-  /** Returns the id of the project of the probe's instances. */
+  /** Returns the id of the project that contains the probe's instances. */
   get projectId(): string | undefined {
     return this.record.project ?? this.record.creations.find(({ kind }) => kind === "project")?.id;
   }
 
-  /** Returns the same lifecycle without the signal, for cleaning up after an interruption. */
+  /** Returns a lifecycle that ignores the signal, for the cleanup after an interruption. */
   uninterrupted(): Lifecycle {
     return new Lifecycle(this.session, this.file, this.record);
   }
 
-  /** The context of a call. It ends with the probe's signal. */
+  /** Returns the context of a call, which the probe's signal can abort. */
   context(kind: KindName = "instance"): Context {
     return { ...listingContext(kinds[kind], this.session), signal: this.signal };
   }
@@ -87,7 +86,7 @@ export class Lifecycle {
     return { creation, accepted };
   }
 
-  /** Waits for the object of a creation. */
+  /** Waits for the end of a creation, and determines the id of its object. */
   async finish({ creation, accepted }: Started): Promise<Finished> {
     const { operation } = accepted.kind === "operation" ? accepted : {};
     const ended = operation && (await this.end(operation));
@@ -99,7 +98,7 @@ export class Lifecycle {
     return { id, ...(ended && { ended: { operation: ended, at: this.session.clock.now() } }) };
   }
 
-  /** Waits for the end of an operation. @returns undefined if it is purged before a poll sees its end */
+  /** Waits for the end of an operation. Returns `undefined` if the operation is purged too early. */
   async end(operation: Operation): Promise<Operation | undefined> {
     try {
       return await waitForOperationEnd(this.context(), operation);
@@ -114,29 +113,29 @@ export class Lifecycle {
     return this.named("instance");
   }
 
-  /** Reads an instance of the probe. */
+  /** Reads a single instance of the probe. */
   reread(id: string): Promise<ApiObject | undefined> {
     return findFresh(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
   }
 
-  /** Removes a deleted instance from the record, because a new one may get its id. */
+  /** Removes a deleted instance from the record, because a new instance may get the same id. */
   forgetInstance(id: string): Promise<void> {
     return this.extend(this.record.creations.filter((one) => one.kind !== "instance" || one.id !== id));
   }
 
   /**
-   * Deletes everything that the probe has created, and the record. A creation without a known object is sent again with its key, which leads
-   * to its object.
+   * Deletes everything that the probe has created, and then the record. If the object of a creation is unknown, the request is repeated
+   * with the same key to find the object.
    *
-   * @returns what remains because the service doesn't support deletion
-   * @throws CloudInfraError that names what may remain. The record stays, so that `probe --clean` can finish the work
+   * @returns the objects that remain because the service doesn't support deletion
+   * @throws CloudInfraError that lists the objects that may remain. The record is kept, so that `probe --clean` can delete them
    */
   async clean(): Promise<string[]> {
-    // If everything was rejected, the token may not even be allowed to list the instances.
+    // If all creations were rejected, the token may not even have the permission to list instances.
     if (this.record.creations.length === 0) return this.file.remove().then(() => []);
     const remains: string[] = [];
     let failure: CloudInfraError | undefined;
-    /** Continues after an error, unless the service can't be reached. */
+    /** Runs a step of the cleanup. An error doesn't stop the cleanup, unless the service can't be reached. */
     const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
       try {
         if (failure === undefined || (failure.status ?? 500) < 500) return await work();
@@ -172,7 +171,7 @@ export class Lifecycle {
     return remains;
   }
 
-  /** Records more about a creation. */
+  /** Adds details to the record of a creation. */
   private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
     const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
     return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
@@ -187,7 +186,7 @@ export class Lifecycle {
     return kinds[kind].requests(this.session.client).create(body, key, this.context(kind));
   }
 
-  /** Waits until the list shows an object of the probe that isn't in the record. */
+  /** Waits until a list contains an object of the probe that the record doesn't contain. */
   private newest(kind: KindName): Promise<ApiObject | undefined> {
     const isNew = (object: ApiObject): boolean =>
       !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
@@ -207,7 +206,7 @@ export class Lifecycle {
     try {
       return await this.idOf(await this.send(creation));
     } catch (error) {
-      // A service that rejects this token may have accepted the request with an earlier one.
+      // The service may have accepted the request with an earlier token, even if it rejects the current token.
       const { status = 401 } = isCloudInfraError(error) ? error : {};
       if (isRejection(error, creation) && ![...PERMISSION_STATUSES, 429].includes(status)) return undefined;
       throw error;
@@ -222,8 +221,8 @@ export class Lifecycle {
   }
 
   /**
-   * Lists the objects with the probe's name, which no other object has. A service may create several of them if it ignores idempotency keys,
-   * and an operation may not contain the id of its object.
+   * Lists the objects whose names begin with the probe's unique name. A service that ignores idempotency keys may have created several
+   * objects, and an operation may not contain the id of its object.
    */
   private async named(
     kind: KindName,
@@ -234,7 +233,7 @@ export class Lifecycle {
     return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
   }
 
-  /** @returns whether the object is deleted. Otherwise, the service doesn't support deletion */
+  /** Deletes an object. Returns `false` if the service doesn't support deletion. */
   private async remove(kind: KindName, id: string, project: string | undefined): Promise<boolean> {
     try {
       await removeObject(this.context(kind), id, project);
@@ -247,7 +246,7 @@ export class Lifecycle {
   }
 }
 
-/** A service may reject a request without permission as if the object didn't exist. */
+/** The statuses that a service may return if the token lacks a permission. */
 export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
 
 const ARTICLES = { project: "a project", instance: "an instance" } as const;
@@ -258,7 +257,7 @@ function cleaningFailed(remains: readonly string[], cause: CloudInfraError): Clo
   return new CloudInfraError(cause.code, message, { hint, cause });
 }
 
-/** Whether a creation was rejected. The client doesn't expect other requests with the same key, and takes a conflict for a lost reply. */
+/** Reports whether a creation was rejected. If an earlier creation has the same key, a conflict is also a rejection. */
 function isRejection(error: unknown, { isRepeat }: ProbeCreation): boolean {
   if (!isCloudInfraError(error)) return false;
   const { sent, status = 0 } = error;

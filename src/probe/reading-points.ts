@@ -9,17 +9,17 @@ import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/resour
 import { isDeleted } from "../provider/lookup/object-getter";
 import { fails, limited, type Points, parts, point, type Result, unknown, works } from "./report";
 
-// The points that GET requests show.
+// This module contains the points of the report that require only GET requests.
 
-/** One request of the client, and its reply. */
+/** A request of the client, and its reply. */
 export interface Exchange {
   readonly request: WireRequest;
   readonly reply: WireReply;
-  /** The JSON of the reply, if it is an object. Otherwise, an empty object. */
+  /** The JSON object in the reply, or an empty object if the reply contains no JSON object. */
   readonly json: WireFields;
-  /** Time from the start of the request to the end of the reply, in milliseconds. */
+  /** The time from the start of the request to the end of the reply, in milliseconds. */
   readonly tookMs: number;
-  /** Time of the reply by this machine's clock, in milliseconds since 1970. */
+  /** The time of the reply on this machine's clock, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -27,28 +27,28 @@ export interface Exchange {
 export interface List {
   /** The reply to a request with `limit=200`. */
   readonly limited: Exchange;
-  /** The same, or the reply to a request without `limit` if the service rejects that one. */
+  /** The first page. The request has no `limit` if the service rejects `limit=200`. */
   readonly page: Exchange;
   readonly items: readonly WireFields[];
-  /** Why the provider can't use the list. */
+  /** The reason why the provider can't use the list. */
   readonly error: CloudInfraError | undefined;
   readonly cursors: "work" | "not observed" | { readonly fault: string };
 }
 
-/** The replies of a service that the probe can read from. */
+/** The replies to the probe's GET requests. */
 export interface Samples {
   readonly base: string;
   readonly exchanges: readonly Exchange[];
   readonly projects: List;
   readonly instances: List;
-  /** The reply to a list of the instances of a project that doesn't exist. */
+  /** The reply to a list request for the instances of a nonexistent project. */
   readonly emptyPage: Exchange;
   readonly filters: { readonly checked: readonly string[]; readonly faults: readonly string[] };
-  /** The list item of an instance, or of a project if no instance exists. */
+  /** The list item of an instance, or of a project if there is no instance. */
   readonly item: WireFields | undefined;
-  /** The reply to a GET of that object. */
+  /** The reply to a GET request for the object in `item`. */
   readonly single: Exchange | undefined;
-  /** The instance, from its own URL if the service returns it there. */
+  /** The instance from its own URL, or else from the list. */
   readonly instance: WireFields | undefined;
   readonly wrongToken: Exchange;
   readonly unknownOperation: Exchange;
@@ -57,10 +57,10 @@ export interface Samples {
 
 export const REFRESH_FIRST =
   "run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi";
-/** What a reused id means if objects have no usable creation date. */
+/** The consequence of reused ids if objects have no usable creation date. */
 const UNDATED =
   "If the service gives the id of a deleted instance to another one, the provider can't tell them apart";
-/** Names that a revision may have in a service with an unusual name. */
+/** Matches the names of fields that may contain a revision. */
 const UNUSUAL_REVISIONS = /rev|etag|version|lock|generation/i;
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...["id", "status", "created_at", "updated_at", "url", ...REVISION_FIELDS, ...ADDRESS_FIELDS],
@@ -76,7 +76,7 @@ const slug = (name: string): string =>
     .replace(/[^a-z\d]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** Judges an instance. */
+/** Creates a function that judges an instance. Without an instance, the verdict is `unknown`. */
 const ofInstance =
   (judge: (instance: WireFields, samples: Samples) => Result) =>
   (samples: Samples): Result =>
@@ -292,7 +292,7 @@ export const readingPoints = {
       const isOther = (name: string): boolean => !KNOWN_FIELDS.has(name) && !UNUSUAL_REVISIONS.test(name);
       const others = Object.keys(instance).filter(isOther);
       if (others.length === 0) return works("None");
-      // A profile doesn't contain values of the account.
+      // The profile contains only the names of fields, because their values may be private.
       const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
       return works(others.join(", "), { extraFields }, "The provider ignores them");
     }),
@@ -362,7 +362,7 @@ function judgePages(
     : limited(observation, "Refreshing many objects takes more requests", { behaviour });
 }
 
-/** Whether a URL can contain the id of an object. */
+/** Reports whether the id of an object can be part of a URL. */
 export const hasUsableId = ({ id }: WireFields): boolean => isPathSegment(String(id));
 
 export const isDeletedItem = (fields: WireFields): boolean => isDeleted({ id: String(fields.id), fields });

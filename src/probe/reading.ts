@@ -19,7 +19,7 @@ import {
 } from "./reading-points";
 import { type Finding, judge } from "./report";
 
-/** Collects the exchanges of a client. */
+/** Records the requests and replies of a client. */
 export class Exchanges {
   readonly all: Exchange[] = [];
 
@@ -33,7 +33,7 @@ export class Exchanges {
   /**
    * Waits for a request that the service may reject.
    *
-   * @param method of the request, which is the last one with this method
+   * @param method the method of the request, which must be the latest request with this method
    * @throws CloudInfraError if there is no reply, or if the probe was interrupted
    */
   async attempt<T>(
@@ -54,22 +54,22 @@ export class Exchanges {
 }
 
 const WRONG_TOKEN = "pulumi-cloudinfra-probe-wrong-token";
-/** Not the id of any object. Some services only accept UUIDs as ids. */
+/** An id that no object has. Some services accept only UUIDs as ids. */
 const NO_ID = "00000000-0000-4000-8000-000000000000";
 const TIMEOUT_MS = 30_000;
 
-/** What the probe has read. */
+/** The result of the read-only requests. */
 export interface Examined {
   readonly findings: Finding[];
-  /** An instance of the account. */
+  /** An existing instance of the account. */
   readonly instance?: WireFields | undefined;
 }
 
 /**
- * Examines a service. Sends only GET requests, about 15 of them. Each may take 30 s.
+ * Examines a service with about 15 GET requests. Each request may take up to 30 s.
  *
- * @param exchanges the exchanges of the session's client
- * @returns a finding for each point. If the address or the token is wrong, only the findings about them
+ * @param exchanges the requests and replies of the session's client
+ * @returns a finding for each point, or only the findings about a wrong address or token
  * @throws CloudInfraError if a later request has no reply
  */
 export function examine(session: Session, exchanges: Exchanges, signal?: AbortSignal): Promise<Examined> {
@@ -131,7 +131,7 @@ class Reader {
     return (await this.exchanges.attempt("GET", request)).exchange;
   }
 
-  /** Reads the first page as the provider does, and then two pages of one object each. */
+  /** Reads the first page like the provider, and then two pages of one object each. */
   private async list(name: "projects" | "instances"): Promise<List> {
     const { client } = this.session;
     const pages =
@@ -160,7 +160,7 @@ class Reader {
     return one === other ? { fault: "a cursor returns the same page again" } : "work";
   }
 
-  /** Filters by values of an instance, and by values that no instance has. */
+  /** Checks filters by values of an instance, and by values that no instance has. */
   private async filters(instance: WireFields | undefined): Promise<Samples["filters"]> {
     const { project, status, labels } = instance ?? {};
     const [label] = isMap(labels) ? Object.entries(labels) : [];
@@ -185,7 +185,7 @@ class Reader {
     return { checked: filters.map(([name]) => name), faults };
   }
 
-  /** Looks for the API elsewhere on the same host. Sends no token. */
+  /** Searches for the API at other paths of the same host, without sending the token. */
   private async findApi(base: string): Promise<string | undefined> {
     const { origin } = new URL(base);
     for (const place of [`${origin}/v1`, `${origin}/api/v1`, base.replace(/\/v1$/, ""), origin]) {
@@ -198,7 +198,7 @@ class Reader {
   }
 }
 
-/** Returns the first page that matches. Reads no further page. */
+/** Returns the first page that matches, without reading further pages. */
 async function find(pages: AsyncIterable<Page>, matches: (page: Page) => boolean): Promise<Page | undefined> {
   for await (const page of pages) if (matches(page)) return page;
   return undefined;

@@ -8,33 +8,33 @@ const creation = v.object({
   kind: v.picklist(["project", "instance"]),
   /** The idempotency key. */
   key: v.string(),
-  /** The body, as the exact string that is sent. */
+  /** The exact string that is sent as the body. */
   body: v.string(),
-  /** Whether an earlier creation has the same key, so that a conflict about the key means that this one was rejected. */
+  /** Whether an earlier creation has the same key. A conflict about the key then means that this creation was rejected. */
   isRepeat: v.optional(v.boolean()),
-  /** The operation, once the service has accepted the request. */
+  /** The operation, if the service has accepted the request. */
   operation: v.optional(v.object({ id: v.string(), url: v.string() })),
-  /** Id of the object, once it is known. */
+  /** The id of the object, if it is known. */
   id: v.optional(v.string()),
 });
 
 const record = v.object({
-  /** Base URL of the service. */
+  /** The base URL of the service. */
   endpoint: v.string(),
-  /** The name that the instances of this probe begin with. No other object has it. */
+  /** The unique name with which the names of the probe's objects begin. */
   name: v.string(),
-  /** Id of an existing project to create the instance in. Without it, the probe creates a project. */
+  /** The id of an existing project for the instance. Without this id, the probe creates a project. */
   project: v.optional(v.string()),
   creations: v.array(creation),
 });
 
-/** A creation request of a probe. It is recorded before it is sent. */
+/** A creation request of a probe, which is recorded before it is sent. */
 export type ProbeCreation = v.InferOutput<typeof creation>;
 
-/** Everything that a probe may have created. */
+/** The record of everything that a probe may have created. */
 export type ProbeRecord = v.InferOutput<typeof record>;
 
-/** The record of the probe of one endpoint on this machine. It exists while the service may still have an object of the probe. */
+/** The record file of a probe. The file exists as long as the service may still have an object of the probe. */
 export class RecordFile {
   readonly path: string;
 
@@ -53,7 +53,7 @@ export class RecordFile {
     return parsed;
   }
 
-  /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if another probe has one. Create nothing then */
+  /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if there is a record of another probe */
   async write(content: ProbeRecord): Promise<void> {
     const isOwn = (text: string): boolean => parseRecord(text)?.name === content.name;
     const text = JSON.stringify(content);
@@ -80,7 +80,7 @@ function parseRecord(text: string): ProbeRecord | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** The error if an earlier probe has left a record. */
+/** Creates the error for an earlier probe that was not cleaned up. */
 export function notCleanedUp(): CloudInfraError {
   return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
     hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",

@@ -3,21 +3,21 @@ import { oneLine, quoteForShell } from "../diagnostics/format";
 import type { Behaviour } from "../emulator";
 
 /**
- * What an observation means for users. `works`: nothing to do. `limited`: something is slower, or has to be set or avoided. `fails`: the
- * package can't be used. `unknown`: the service has no object that would show it.
+ * The consequence of an observation for users. `works` requires no action. `limited` means that something is slower, or must be set or
+ * avoided. `fails` means that the package can't be used. `unknown` means that the service has no object to check.
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
-/** What a probe has observed about one point, and what follows. */
+/** The observation about one point, and its consequences. */
 export interface Result {
   readonly verdict: Verdict;
-  /** What the service did. Contains no values of objects except ids. */
+  /** The observed behavior of the service. The text contains no values of objects except ids. */
   readonly observation: string;
-  /** What it means for users, if anything. */
+  /** The consequence of the observation for users, if any. */
   readonly consequence?: string;
-  /** Settings that this service requires. */
+  /** The settings that this service requires. */
   readonly settings?: { readonly [Name in SettingName]?: string };
-  /** The switches with which the emulator behaves the same. */
+  /** The switches that make the emulator behave in the same way. */
   readonly behaviour?: Partial<Behaviour>;
 }
 
@@ -30,7 +30,7 @@ export interface Finding extends Result {
 /** A point on which services differ. */
 export interface Point<Facts> {
   readonly title: string;
-  /** Judges what the probe has collected. Returns undefined if the probe didn't get that far. */
+  /** Evaluates the facts of the probe. Returns `undefined` if the probe ended too early. */
   readonly judge: (facts: Facts) => Result | undefined;
 }
 
@@ -62,7 +62,7 @@ export const unknown = (observation: string, behaviour: Partial<Behaviour> = {})
   ...{ verdict: "unknown", observation, behaviour },
 });
 
-/** Judges the facts by each point of a table. */
+/** Evaluates the facts for each point of a table. */
 export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   return Object.entries(points).flatMap(([point, { title, judge }]) => {
     const result = judge(facts);
@@ -70,18 +70,18 @@ export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   });
 }
 
-/** Joins parts of an observation. */
+/** Joins the parts of an observation with semicolons. */
 export function parts(...all: readonly (string | false | undefined)[]): string {
   const text = all.filter(Boolean).join("; ");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Adds findings. A later finding replaces an earlier one about the same point. */
+/** Merges findings. A later finding replaces an earlier finding about the same point. */
 export function addFindings(findings: readonly Finding[], later: readonly Finding[]): Finding[] {
   return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
 }
 
-/** Whether the package can be used with the service. */
+/** Reports whether the package can be used with the service. */
 export function isUsable(findings: readonly Finding[]): boolean {
   return findings.every(({ verdict }) => verdict !== "fails");
 }
@@ -91,7 +91,7 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
   return Object.assign({}, ...findings.map(({ settings }) => settings));
 }
 
-/** Returns the switches with which the emulator behaves like the service, as far as the probe has observed it. */
+/** Returns the switches that make the emulator behave like the observed service. */
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
   return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
 }
@@ -99,7 +99,7 @@ export function observedBehaviour(findings: readonly Finding[]): Partial<Behavio
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
 
 /**
- * Formats the findings for people: a table, the settings that the service requires, and what won't work there.
+ * Formats the findings as text: a table, the required settings, and the limitations of the service.
  *
  * @param base the base URL of the service
  * @param columns the width of the terminal
@@ -136,7 +136,7 @@ function conclusion(findings: readonly Finding[]): string {
     : "pulumi-cloudinfra works with this service, as far as reading shows. The probe changed nothing.";
 }
 
-/** The report for tools. `settings` and `behaviour` are objects by name. */
+/** Returns the report for tools. `settings` and `behaviour` map names to values. */
 export function reportAsJson(base: string, findings: readonly Finding[]): object {
   return {
     service: base,
@@ -157,7 +157,7 @@ function tableRow(cells: readonly string[], widths: readonly number[]): string[]
   return Array.from({ length: height }, (_, at) => line(at).trimEnd());
 }
 
-/** Splits a text into lines at spaces. Longer words get a line of their own. */
+/** Wraps a text at spaces. A word that is longer than the width gets its own line. */
 function wrapped(text: string, width: number): string[] {
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -6,7 +6,7 @@ import { after, causeOf, isBare, isListedEarly, momentOf, PAUSES_MS, statusCode 
 import type { Exchange } from "./reading-points";
 import { limited, type Points, parts, point, works } from "./report";
 
-/** The points that a new instance and its updates show. */
+/** The points of the report that depend on a new instance and its updates. */
 export const updatePoints = {
   busyInstance: point("Concurrent updates", ({ update }) => {
     if (update?.busy === undefined) return undefined;
@@ -133,7 +133,7 @@ export const updatePoints = {
   lag: point("Lag", ({ visibility, polls, created, update }) => {
     if (visibility === undefined || created === undefined) return undefined;
     const { early, late } = visibility;
-    // Only the list has shown the id for the first read at the instance's URL.
+    // The probe could read the instance's URL only after a list had contained the id.
     const seen = early.reads === early.lists ? { lists: early.lists, reads: 0 } : early;
     const objects = isListedEarly(early, polls) ? seen : late;
     const fields = update?.first.lag ?? objects;
@@ -154,7 +154,7 @@ export const updatePoints = {
   }),
 } satisfies Points<Facts>;
 
-/** Describes why a field didn't change. An outdated revision, or a reply that lags, is no evidence about the field. */
+/** Returns the reason why a field didn't change. An outdated revision or a lagging reply proves nothing about the field. */
 function failureOf(
   name: string,
   { reply: { status } }: Exchange,

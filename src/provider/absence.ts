@@ -8,10 +8,10 @@ import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 
 /**
- * Returns an object, or confirms that it no longer exists. An object no longer exists if the service reports its deletion, or if two
- * independent checks miss it while its project is visible. Outages, missing permissions and tokens of other accounts are never treated as
- * deletions. A project has no parent, so its absence proves nothing unless this machine requested its deletion. If the project is found,
- * the record of that request is removed.
+ * Returns an object, or confirms that the object no longer exists. An object no longer exists if the service reports its deletion, or if
+ * two independent checks don't find it while its project is visible. Outages and missing permissions are never treated as deletions. The
+ * absence of a project proves nothing, unless this machine has requested the deletion. If a project is found, the record of its deletion
+ * request is removed.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
@@ -28,8 +28,8 @@ export async function findOrConfirmAbsence(
 }
 
 /**
- * Reads an object now, or confirms its absence, as {@link findOrConfirmAbsence} does. However, if it finds a project, it keeps the record
- * of the deletion request, because that deletion may still be in progress.
+ * Reads an object now, or confirms its absence like `findOrConfirmAbsence`. If a project is found, the record of its deletion request
+ * is kept, because the deletion may still be in progress.
  */
 export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   return confirmedObject(context, ref, await context.session.finder.find(ref, context));
@@ -59,10 +59,7 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/**
- * Throws an error unless the project of a missing object is visible or was deleted. If the project isn't visible, the object's absence
- * proves nothing.
- */
+/** Throws an error unless the project of a missing object is visible or was deleted. Otherwise, the token may belong to another account. */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
@@ -91,16 +88,16 @@ export async function isProjectVisible(
 }
 
 /**
- * Removes the record of a deletion request for a project that still exists. Either the deletion failed, or the request was for an earlier
- * project with the same id.
+ * Removes the record of a deletion request for a project that still exists. The deletion may have failed, or the request may have been for
+ * an earlier project with the same id.
  */
 export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
 /**
- * Reports whether this program has deleted a project. A deletion request from before `createdAt` was for an earlier project with the same
- * id.
+ * Reports whether this machine has requested the deletion of a project. Requests from before `createdAt` are ignored, because an earlier
+ * project may have had the same id.
  */
 async function wasDeletionRequested(
   { session }: Context,
@@ -130,7 +127,7 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
   );
 }
 
-/** Reports whether an error comes from {@link requireObject}, which confirms absences. A 404 from any other request proves nothing. */
+/** Reports whether an error comes from `requireObject`, which confirms absences. A 404 from another request proves nothing. */
 export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
@@ -168,7 +165,7 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
       }
       await clock.sleep(pause, context.signal);
       const result = await finder.findInList(ref, context);
-      // A list may omit values or format them differently.
+      // A list may omit values, or return values in a different form.
       if ("found" in result) return finder.completeListItem(result.found, ref, context);
     }
     return undefined;
@@ -176,8 +173,8 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
 }
 
 /**
- * Reads the object of a finished creation, and waits up to 30 s for it to appear. Returns `undefined` only if {@link findCreatedOrAbsent}
- * confirms that the object doesn't exist.
+ * Reads the object of a finished creation, and waits up to 30 s for the object to appear. Returns `undefined` only if {@link
+ * findCreatedOrAbsent} confirms that the object doesn't exist.
  */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
@@ -186,8 +183,8 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. For a project, two checks are enough: the token can
- * read the project's creation, so it belongs to the same account.
+ * Returns a created object, or confirms its absence like `findOrConfirmAbsence`. Two checks are sufficient for a project, because a
+ * token that can read the project's creation belongs to the same account.
  */
 export async function findCreatedOrAbsent(
   context: Context,
@@ -200,7 +197,7 @@ export async function findCreatedOrAbsent(
 }
 
 /**
- * Reads the object that a failed creation may have left behind. Retries for a few seconds, because reads may lag.
+ * Reads the object that a failed creation may have left. Retries for a few seconds, because reads may lag.
  *
  * @returns `undefined` if the object doesn't appear in time, which proves nothing
  */
@@ -208,7 +205,7 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
   return readUntil(
     context,
     async () => {
-      // The token can read the operation, so it belongs to the same account.
+      // A token that can read the operation belongs to the same account.
       const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
       return "found" in result ? result.found : undefined;
     },
@@ -216,15 +213,15 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
   );
 }
 
-/** The first pauses between reads, in milliseconds. A list may lag behind writes. */
+/** The pauses between the first reads, in milliseconds, because a list may lag behind writes. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const MAX_PAUSE_MS = 15_000;
-/** How long a list may take to catch up, in milliseconds. */
+/** The maximum time that a list may lag behind writes, in milliseconds. */
 const CATCHING_UP_MS = 30_000;
-/** The time reserved before the deadline for the last read and the work that follows, in milliseconds. */
+/** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
 const LAST_READ_MS = 1_000;
 
-/** How long to repeat a read: `lag` for a few seconds, `catching up` for 30 s, `deadline` until the call's deadline. */
+/** The time for which a read is repeated: a few seconds (`lag`), 30 s (`catching up`), or until the deadline of the call (`deadline`). */
 export type Patience = "lag" | "catching up" | "deadline";
 
 /**

@@ -20,12 +20,12 @@ import type { Sessions } from "./session";
 
 /** The prior inputs and the program's inputs of a check. */
 interface CheckedInputs {
-  /** The inputs in the state. Undefined for a resource that is about to be created. */
+  /** The inputs in the state, or `undefined` for a resource that is about to be created. */
   readonly olds: Desired | undefined;
   readonly news: Declared;
 }
 
-/** Checks a resource: records it for later calls, looks for an unfinished creation, and validates the inputs. */
+/** Checks a resource: records the resource for later calls, looks up an unfinished creation, and validates the inputs. */
 export async function checkResource(
   kind: Kind,
   sessions: Sessions,
@@ -44,13 +44,13 @@ export async function checkResource(
 /** The checked inputs. */
 interface CheckResult {
   readonly inputs: Desired;
-  /** Why the inputs are invalid. */
+  /** The reasons why the inputs are invalid. */
   readonly failures: readonly string[];
 }
 
 /**
- * Validates a resource's inputs without sending a request. Unknown values pass. Messages name the property but never its value, which may
- * be a secret.
+ * Validates the inputs of a resource without sending a request. Unknown values are valid. Messages contain the name of a property but never
+ * its value, which may be a secret.
  *
  * @param findings the unfinished creation whose key and generated name the resource keeps, and the reason why the resource can't be managed
  */
@@ -84,7 +84,7 @@ export function check(
 
 /**
  * Returns the inputs with the resource's original key. If an argument has changed, the other hidden inputs keep their recorded values,
- * because Pulumi would also display their changes. Otherwise, they get the program's current values.
+ * because Pulumi would otherwise display their changes. If no argument has changed, the hidden inputs get their current values.
  */
 function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired): Desired {
   const { key, keyAt, importId, isAutonamed = news.isAutonamed, ...others } = savedInputsOf(olds);
@@ -137,17 +137,17 @@ function timeoutFailures(news: Desired): string[] {
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** The information that a check uses in addition to the inputs. */
+/** Additional information for the check of a resource. */
 interface CheckFindings {
-  /** The key and name of the unfinished creation that create will resume, and the time at which that creation started. */
+  /** The key and the name of the unfinished creation that create will resume, and the start time of that creation. */
   readonly unfinished?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
-  /** Why the resource can't be managed. */
+  /** The reason why the resource can't be managed. */
   readonly failure?: string;
 }
 
 /**
- * Records a check, removes the journal entry if the prior inputs prove that the state contains the resource, and looks for an unfinished
- * creation.
+ * Records a check, and looks up an unfinished creation. Removes the journal entry if the prior inputs prove that the state contains the
+ * resource.
  */
 async function recordAndInspectCheck(
   kind: Kind,
@@ -204,15 +204,15 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object under this
-  // key, or `retainOnDelete` keeps the object under this name.
+  // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object, or
+  // `retainOnDelete` would keep it.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
   return { unfinished: { named, at: unfinished.at } };
 }
 
-/** Moves the journal entries of interrupted creations to the current endpoint if the service has moved. */
+/** If the service has moved, assigns the journal entries of interrupted creations to the current endpoint. */
 async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void> {
   const { settings, journal } = sessions.openIfConfigured() ?? {};
   if (settings === undefined || settings.formerEndpoints.length === 0) return;
@@ -225,8 +225,8 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
 }
 
 /**
- * Returns the journal entry that create should resume. That creation either replaces the current resource, or was started in this stack
- * under the resource's URN or one of its aliases (I2). Each entry belongs to only one resource.
+ * Returns the journal entry that create should resume. The entry's creation replaces this resource, or was started in this stack with the
+ * resource's URN or an alias (I2). Each entry belongs to only one resource.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
@@ -250,8 +250,8 @@ async function unfinishedEntry(
 }
 
 /**
- * Returns the other purposes under which an unfinished creation may be recorded. The endpoint may be a former one. For a new resource, the
- * URN may be a former one, or the creation may replace a resource that has left the state.
+ * Returns other purposes for which an unfinished creation may be recorded. The entry may be for a former endpoint or, if the resource is
+ * new, for a former URN. The creation may also replace a resource that is no longer in the state.
  */
 async function formerPurposes(
   journal: Journal | undefined,
@@ -272,7 +272,7 @@ async function formerPurposes(
   ];
 }
 
-/** Returns the failure for a creation that was started with a different provider or endpoint, where its object may exist. */
+/** Returns the failure for a creation that was started with a different provider or endpoint, where the object may exist. */
 function unfinishedElsewhere(
   { name }: Kind,
   { urn, endpoint, provider }: Entry,

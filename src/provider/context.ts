@@ -16,14 +16,14 @@ export interface Context {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
-  /** Aborted when this process receives a signal to exit. The call then reports its unfinished work. */
+  /** The signal that is aborted when this process must exit. The call then reports its unfinished work. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** Sources of secrets: the resource's properties, and the requests of its unfinished creations. */
+  /** The sources of secrets: the properties of the resource, and the requests of its unfinished creations. */
   readonly secretSources: SecretSource[];
 }
 
-/** Returns the context for a list call, which doesn't belong to a resource and shows no status messages. */
+/** Returns the context for a list call, which belongs to no resource and writes no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
@@ -46,12 +46,12 @@ export function deadlineOf(
   return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
 
-/** Waits for an operation, and shows its progress. Any final status other than `done` is an error. */
+/** Waits for an operation, and displays its progress. Any final status other than `done` is an error. */
 export function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
-/** Waits until an operation ends, with any final status. @param onSeen called with the result of each poll */
+/** Waits until an operation ends with any status. @param onSeen called with the result of each poll */
 export function waitForOperationEnd(
   context: Context,
   operation: Operation,
@@ -62,7 +62,7 @@ export function waitForOperationEnd(
   );
 }
 
-/** Fetches an operation of an earlier run. A missing operation proves nothing about its result. */
+/** Fetches the operation of an earlier run. Returns `undefined` if the operation isn't found, which proves nothing about its result. */
 export async function fetchOperation(
   context: Context,
   operation: NonNullable<Pending["operation"]>,
@@ -95,7 +95,7 @@ export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments):
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
-/** Returns the reference for looking up the object of a resource. */
+/** Returns a reference with which the object of a resource is looked up. */
 export function objectRefOf(
   kind: Kind,
   id: string,
@@ -111,10 +111,7 @@ export function objectRefOf(
   return { kind, id, project, shownProject, createdAt, wasReadByGet: shown !== undefined };
 }
 
-/**
- * Throws an error if the recorded endpoint isn't the current one. Objects are read, changed and deleted only at the endpoint where they
- * were recorded.
- */
+/** Throws an error if the endpoint in the state differs from the current endpoint. Objects are accessed only at their own endpoint. */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
@@ -136,8 +133,8 @@ export function requireRecordedEndpoint(
 }
 
 /**
- * Throws an error if a different provider started the creation. With a token of another account, the object might be invisible, and a
- * second one would be created.
+ * Throws an error if a different provider started the creation. The token of this provider may belong to another account, so the object
+ * might be invisible and be created twice.
  */
 export function requireSameProvider(
   { session, kind }: Context,
@@ -156,12 +153,12 @@ export function requireSameProvider(
   );
 }
 
-/** Returns the name of a provider for use in messages. */
+/** Returns the name of a provider for messages. */
 export function nameOfProvider(name: string | undefined): string {
   return name === undefined ? "the default provider" : `the provider "${name}"`;
 }
 
-/** Returns the recorded endpoint if it is neither the current one nor a former one. */
+/** Returns the endpoint in the state if it is neither the current endpoint nor a former endpoint. */
 export function otherRecordedEndpoint(
   { session }: Pick<Context, "session">,
   state: Pick<Recorded, "endpoint">,
@@ -181,12 +178,12 @@ const hintOnProvider = (recorded: string): string =>
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
-/** Returns the identity of an object with this id. */
+/** Returns the identity of the object with the given id. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }
 
-/** Warns the user. Removes the call's secrets and tokens from the message, because even an id may contain one. */
+/** Prints a warning without the secrets and tokens of the call, because even an id may contain a secret. */
 export async function warnWithoutSecrets(
   { session, secretSources }: Context,
   message: string,

@@ -20,15 +20,15 @@ import {
 import { markLive } from "./object-identity";
 import { failedAgain, partialCreation } from "./partial-state";
 
-/** The result of create. */
+/** The id and the outputs of a created object. */
 interface Created {
   readonly id: string;
   readonly outs: Recorded;
 }
 
 /**
- * Creates an object (§4.1, §4.2). Adopts the object that the `import` option names, resumes an unfinished creation, or starts a new one. A
- * new creation writes a journal entry, sends the request, waits, and reads the result.
+ * Creates an object (§4.1, §4.2). Adopts the object in the `import` option, resumes an unfinished creation, or starts a new creation. A new
+ * creation writes a journal entry, sends the request, waits for the operation, and reads the result.
  *
  * @throws PartialState if the service may have created something. The next `up`, on any machine, resumes the creation
  * @throws CloudInfraError if nothing was created
@@ -49,19 +49,19 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   if (last.key !== undefined) await context.session.journal.remove(last.key);
   const key = keyAfter(last.key, keyOf(inputs));
   return createNew(context, inputs, key).catch((error: unknown) => {
-    // Without a new state, the engine would keep the failed creation, and every `up` would resume it (C4).
+    // Without a new state, the engine would keep the failed creation in the state, and every `up` would resume that creation (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(context, error, inputs, key) : error;
   });
 }
 
-/** Throws an error if another resource has the key. A later check may have found the object under a different URN in the state. */
+/** Throws an error if another resource has the same key. The state may contain the object with a different URN. */
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
   if (holder !== undefined && holder !== urn) throw alreadyCreating(kind, holder);
 }
 
-/** Throws an error if another process of this run resumes or discards the unfinished creation that check has found. */
+/** Throws an error if another process of this run resumes or discards the unfinished creation of this resource. */
 async function requireOnlyResumption(context: Context, { key, urn }: Desired): Promise<void> {
   const { resumes, placeholder } = context.session.tracker.get(urn);
   if (key === undefined || (resumes ?? placeholder) === undefined) return;
@@ -74,7 +74,7 @@ function alreadyCreating({ name }: Kind, holder: string): CloudInfraError {
   });
 }
 
-/** @returns `undefined` if the creation failed or its object requires a replacement, so that create makes a new object */
+/** @returns `undefined` if the creation failed or its object requires a replacement, so that a new object must be created */
 async function resumeCreation(
   context: Context,
   inputs: Desired,
@@ -128,8 +128,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
 }
 
 /**
- * Joins a creation that another process has started since this process read the journal. For example, that process may have outlived its
- * killed CLI. Both processes send the same request with the same key, so the service creates only one object (§4.7).
+ * Joins a creation that another process has started in the meantime, for example a process that is still running although its CLI was
+ * killed. Both processes send the same request with the same key, so the service creates only one object (§4.7).
  */
 async function joinOtherProcess(
   context: Context,
@@ -163,15 +163,15 @@ async function reportCreated(
   return { id, outs };
 }
 
-/** Returns the key of an instance's project, if this stack manages that project. */
+/** Returns the key of the resource of an instance's project, if this stack manages the project. */
 function projectKey({ session }: Context, { project }: Desired): string | undefined {
   if (project === undefined) return undefined;
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
 /**
- * Returns the first key that this run hasn't used. With an error hook, the engine may repeat a call with the same inputs. Reusing its key
- * would return a deleted object or a stored failure.
+ * Returns the first key that this run hasn't used yet. With an error hook, the engine may repeat a call with the same inputs. The same key
+ * would then return a deleted object or a stored failure.
  */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
@@ -179,7 +179,7 @@ async function unusedKey({ session }: Context, inputs: Desired): Promise<string>
   return key;
 }
 
-/** Returns the idempotency key, which the engine saves with the inputs before it calls create (§4.7). */
+/** Returns the idempotency key. The engine saves this key with the inputs before it calls create (§4.7). */
 function keyOf(inputs: Desired, otherwise: string = uuidV4()): string {
   const key = inputs.key;
   return key !== undefined && validate(key) ? key : otherwise;

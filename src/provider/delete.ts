@@ -26,17 +26,17 @@ import { isAdoptedAgain, isLive } from "./object-identity";
 import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 
-/** Deletes a resource. First finishes its unfinished creations and, for a project, those of its instances. */
+/** Deletes a resource. Before that, finishes its unfinished creations and, for a project, the unfinished creations of its instances. */
 export async function deleteResource(context: Context, id: string, state: Recorded): Promise<void> {
   const pending = isPlaceholder(id) ? state.pending : undefined;
   if (pending !== undefined && (await isFinishedOrGivenUp(context, pending))) return;
   requireRecordedEndpoint(context, id, state);
   const { tracker, journal } = context.session;
   const { urn, key, importId: imported } = state;
-  // With `deleteBeforeReplace`, the deletion precedes the create that handles the resource's unfinished creations.
+  // With `deleteBeforeReplace`, the engine calls delete before the `create` call that handles the unfinished creations of the resource.
   const isHandedOver =
     tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
-  // Another resource may have the recorded URN by now, and its creation may be in progress.
+  // Another resource may now have the recorded URN, and the creation of that resource may be in progress.
   const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
@@ -51,7 +51,7 @@ export async function deleteResource(context: Context, id: string, state: Record
       `kept ${context.kind.name} ${id}: another resource in the program uses it`,
     );
   else await deleteObject(context, id, state);
-  // With the `replaceWith` option, create has no other way to detect that the object was imported before.
+  // With the option `replaceWith`, create can't otherwise detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
@@ -59,20 +59,20 @@ export async function deleteResource(context: Context, id: string, state: Record
   await markFinished(context, entry);
 }
 
-/** Reports whether an earlier run left a replacement unfinished. If this run created the replacement, it is already finished. */
+/** Reports whether an earlier run has left an unfinished replacement. A replacement that this run has created is finished. */
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // Without a program, the provider can't determine whether the state contains the object. If it does, the object's own deletion removes
-  // the entry. Otherwise, a warning at the end of the run names the object.
+  // Without a program, it is unknown whether the state contains the object. If the state contains the object, its deletion removes the
+  // entry. Otherwise, a warning at the end of the run mentions the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
-  // If the engine saves the state only at the end, the entry is the only record of the replacement after the process is killed.
+  // If the engine saves the state only at the end, only the entry would record the replacement after the process was killed.
   if (!entry.isKept) await journal.remove(entry.key);
   return false;
 }
 
-/** Deletes an object that no other resource manages. */
+/** Deletes an object, unless another resource manages the object. */
 async function deleteObject(context: Context, id: string, state: Recorded): Promise<void> {
   const { key, importId: imported } = state;
   const late =
@@ -92,7 +92,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   if (imported === id) await context.session.journal.run.add({ gone: identityKey(identityOf(context, id)) });
 }
 
-/** Waits for an operation of an earlier run, because the object may not be deletable until the operation ends. @returns whether it ended */
+/** Waits for an operation of an earlier run, because the operation may prevent the deletion. @returns whether the operation has ended */
 async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
   const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));
@@ -115,8 +115,8 @@ async function deletePlaceholder(context: Context, state: Recorded, pending: Pen
 }
 
 /**
- * Throws an error if create has adopted the same object again. This happens if the engine replaces a resource without informing create, and
- * the resource has the `import` option or an unfinished creation.
+ * Throws an error if create has adopted the same object again. This is possible if the engine replaces a resource without informing create,
+ * and the resource has the `import` option or an unfinished creation.
  *
  * @throws CloudInfraError `import_differs`
  */
@@ -134,8 +134,8 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
 }
 
 /**
- * Finishes the unfinished creations of a project's instances, which can't be found once the project is deleted (X2). Entries of other
- * stacks have different project keys.
+ * Finishes the unfinished creations of a project's instances, because the instances can't be found after the deletion of the project (X2).
+ * Entries of other stacks have different project keys.
  *
  * @returns the entries to keep until the project is deleted: their objects may be in use, or another resource may adopt them
  */
@@ -164,8 +164,8 @@ async function finishInstancesOf(
 }
 
 /**
- * Returns the id of the object of an unfinished creation. If the object can't be found yet, waits for the creation to end, because the
- * object can't be deleted before that. A running operation may name a different object than the finished operation.
+ * Returns the id of the object of an unfinished creation. If the object isn't found yet, waits for the creation to end. A running operation
+ * may contain a different id than the finished operation.
  */
 async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
   const { key, operation, failed } = state.pending ?? {};

@@ -24,18 +24,13 @@ import type { Sessions } from "./session";
 
 /** The result of a diff. */
 export interface DiffResult {
-  /**
-   * Whether the resource has changed. If `undefined`, the engine compares the inputs itself, shows each property, and respects its own
-   * options.
-   */
+  /** Whether the resource has changed. If `undefined`, the engine itself compares the inputs and displays each changed property. */
   changes: boolean | undefined;
   replaces: string[];
   deleteBeforeReplace: boolean;
 }
 
-/**
- * Compares the state with the program. Unfinished work is reported as a change, so that the following create, update or delete finishes it.
- */
+/** Compares the state with the program. Unfinished work is reported as a change, so that the engine calls the provider again. */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
@@ -56,23 +51,23 @@ export async function diffResource(
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
-  // If the endpoint has changed, the engine would create a replacement before it fails to delete the old object.
+  // After a change of the endpoint, the engine would create a replacement before the deletion of the old object fails.
   const session = sessions.openIfConfigured();
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, olds, replaces);
-  // Another process may be about to delete or adopt the same object.
+  // Another process may otherwise delete or adopt the same object.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
-  // Both processes record the object before they check, so at least one of them finds the other's record.
+  // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   return answer;
 
   async function judged(): Promise<DiffResult> {
     const options = tracker.optionsOf(key);
     const show = (message: string): Promise<void> => log.statusLogFor(urn).write(message);
-    // If a resource is deleted before its replacement is created, the engine calls diff for its dependents without a check. The diff
-    // determines which properties become unknown. Because of `ignoreChanges`, their inputs may differ from the object.
+    // If a resource must be deleted before its replacement is created, the engine calls diff for its dependents without a check. The result
+    // determines which properties become unknown. Because of `ignoreChanges`, the inputs of dependents may differ from the object.
     const { isAutonamed } = olds;
     const prior = { isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
     const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };
@@ -92,20 +87,20 @@ export async function diffResource(
       const fit = isReplaced ? "its object doesn't match the program and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
       await show(`resuming its creation; ${end}`);
-      // An interruption between the deletion of the placeholder and the create would lose the object, so create comes first.
+      // The placeholder must be deleted after the create, because an interruption between the two steps would otherwise lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
-    // The host can't mark the properties that require the replacement.
+    // The host can't display which properties require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
-    // The recorded inputs may already match the program, so the engine can't detect some changes. Examples are `replaceOnChanges` after a
-    // failed update, `ignoreChanges` that was removed after a resumed creation, and different arguments after a repeated timeout.
+    // The recorded inputs may already match the program, so the engine doesn't detect some changes. Examples are `replaceOnChanges` after a
+    // failed update, or a removed `ignoreChanges` after a resumed creation.
     const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine can't detect an unfinished creation or update.
+    // After a refresh, the engine doesn't detect an unfinished creation or update.
     if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of possiblePurposes(urn, key)) {
       if (!checkedWithOlds && purpose.replaces === undefined) continue;
@@ -113,7 +108,7 @@ export async function diffResource(
       if (entry !== undefined && !isRecordedInState(entry, { key, keyAt: olds.keyAt, id }))
         return { ...plainly, changes: true };
     }
-    // Without an update, the engine would keep the plaintext outputs.
+    // Without an update, the outputs would stay in plaintext in the state.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
       await show(`marking as secret in the state: ${secret.join(", ")}; nothing else changes`);
@@ -135,7 +130,7 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
   );
 }
 
-/** Returns the secret arguments that the state contains in plaintext, or from which plaintext outputs are derived. */
+/** Returns the secret arguments that the state contains in plaintext, directly or in outputs that are derived from them. */
 function newlySecret(olds: Recorded, news: Desired): string[] {
   const { secrets: before = [], formerSecrets: sealed = [] } = olds;
   const { secrets: now = [] } = news;
@@ -143,8 +138,8 @@ function newlySecret(olds: Recorded, news: Desired): string[] {
 }
 
 /**
- * Compares only the arguments and ignores hidden inputs. If the program sets the name, the replacement has the same name. Names may have to
- * be unique, so the resource is deleted first.
+ * Compares the arguments, without hidden inputs. If the program sets the name, the resource is deleted before its replacement is created,
+ * because names may have to be unique.
  */
 export function diff(
   fields: readonly Field[],

@@ -16,7 +16,7 @@ import { Sessions } from "./session";
 
 const byOwner = new WeakMap<object, Sessions>();
 
-/** Returns the shared sessions of a program run or of an explicit provider. All functions that use them share one client. */
+/** Returns the sessions of a program run or of an explicit provider. All functions with the same owner share a client. */
 export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessions {
   const known = byOwner.get(owner) ?? new Sessions(environment);
   byOwner.set(owner, known);
@@ -24,7 +24,7 @@ export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessi
 }
 
 /**
- * Lists all instances that match a filter, with the property names that programs use.
+ * Lists all instances that match a filter. The instances have the property names that programs use.
  *
  * @param given the program's arguments, not yet validated
  * @param secrets names of the secret arguments
@@ -43,7 +43,7 @@ export async function findInstances(
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
-/** Lists all projects, with the property names that programs use. */
+/** Lists all projects. The projects have the property names that programs use. */
 export async function findProjects(setting: Configuration, sessions: Sessions) {
   const objects = await find(
     projectKind,
@@ -54,7 +54,7 @@ export async function findProjects(setting: Configuration, sessions: Sessions) {
 }
 
 /**
- * Lists objects.
+ * Lists objects of one kind.
  *
  * @param known the secrets among the arguments
  * @param prepare validates the arguments. Returns a function that sends the requests
@@ -74,7 +74,7 @@ async function find(
   } catch (error) {
     const circumstances = {
       action: `listing ${kind.name}s`,
-      // In the query, each label becomes a parameter `label.<key>`.
+      // The query contains each label as a parameter `label.<key>`.
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
       provider: sessions.provider,
       call: { verb: "list" },
@@ -92,7 +92,7 @@ async function find(
 /** An object with the property names that programs use. */
 type FoundObject = Recorded & { readonly id: string };
 
-/** Returns the remote values of an object, with the property names that programs use. */
+/** Returns the remote values of an object under the property names that programs use. */
 function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
@@ -105,7 +105,7 @@ function programProperties(context: Context, object: ApiObject): FoundObject {
 
 const text = v.fallback(v.optional(v.string()), undefined);
 
-/** Parses labels with any keys. `v.record` would drop a label with the key `constructor`. */
+/** Parses labels with any keys, because `v.record` would drop a label with the key `constructor`. */
 const labels = v.pipe(
   v.custom<object>((value) => typeof value === "object" && value !== null && !Array.isArray(value)),
   v.transform((map): Record<string, string> => {
@@ -116,7 +116,7 @@ const labels = v.pipe(
   }),
 );
 
-/** Parses an instance that a function returns. Omits values of an unexpected type. */
+/** Parses an instance that a function returns. Values of an unexpected type are omitted. */
 export const foundInstance = v.object({
   id: v.string(),
   project: text,
@@ -149,7 +149,7 @@ export type FoundInstance = v.InferOutput<typeof foundInstance>;
 /** A project that a function returns. */
 export type FoundProject = v.InferOutput<typeof foundProject>;
 
-/** Selects the instances to list. Each property that is set narrows the result. */
+/** The filter of a list of instances. An instance must match all properties of the filter. */
 export interface InstanceFilter {
   readonly project?: string | undefined;
   readonly status?: string | undefined;
@@ -157,10 +157,11 @@ export interface InstanceFilter {
 }
 
 /**
- * Validates the arguments of `getInstances`. A JavaScript program may pass anything, and an ignored filter would widen the result.
+ * Validates the arguments of `getInstances`. A JavaScript program may pass any value, and an ignored filter would return too many
+ * instances.
  *
  * @param secrets names of the secret arguments, whose label keys are secret, too
- * @throws CloudInfraError `input_invalid`, which names each invalid property but no values
+ * @throws CloudInfraError `input_invalid`, which contains the name of each invalid property but no values
  */
 export function instanceFilter(given: unknown = {}, secrets: readonly string[] = []): InstanceFilter {
   const problems: string[] = [];

@@ -36,7 +36,7 @@ import { recordDeletion, type Shutdown } from "./shutdown";
 import { updateResource } from "./update";
 import { NotApplied } from "./update/apply";
 
-/** The interface that Pulumi's dynamic-provider host requires. It never changes, because old states refer to it. */
+/** The interface that Pulumi's dynamic-provider host requires. This interface must never change, because old states refer to it. */
 export interface HostProvider {
   configure(request: { config: { get(key: string): string | undefined } }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
@@ -48,18 +48,18 @@ export interface HostProvider {
 }
 
 /**
- * A failure of a check. The host prints the value of `property`, which may be a secret. Therefore `property` is empty, and `reason`
- * contains the path.
+ * A failure of a check. `property` is empty, because the host would print the value of the property, which may be a secret. `reason`
+ * contains the path of the property.
  */
 interface CheckFailure {
   property: "";
   reason: string;
 }
 
-/** The result of a read. It is empty if the object no longer exists. */
+/** The result of a read, which is empty if the object no longer exists. */
 export type ReadResult = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
 
-/** An error in the form that the host prints: `message` next to the resource, and `toString()` or `stack` elsewhere. */
+/** An error in the form that the host prints. The host prints `message` for a resource, and `toString()` or `stack` elsewhere. */
 export class HostError extends Error {
   override readonly name = "cloudinfra";
 
@@ -73,7 +73,7 @@ export class HostError extends Error {
   }
 }
 
-/** An error that makes the engine save the resource as existing but incomplete. The next `up` updates it. */
+/** An error after which the engine saves the resource as incomplete. The next `up` updates the resource. */
 export class InitializationError extends HostError {
   readonly reasons: string[];
 
@@ -90,7 +90,7 @@ export class InitializationError extends HostError {
 
 const VERBS = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
-/** The environment of the provider process, shared by all kinds. */
+/** The environment of the provider process, which projects and instances share. */
 export interface ProviderEnvironment {
   readonly sessions: Sessions;
   readonly log: EngineLog;
@@ -101,10 +101,10 @@ export interface ProviderEnvironment {
   readonly layOut: (message: string) => string;
 }
 
-/** Returns the provider of one kind. It parses the host's properties, runs the verb, and formats errors. */
+/** Creates the provider for projects or instances. The provider parses properties, runs calls, and formats errors. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Runs a verb. `id` is the id of an existing object. `seal` serializes outputs and marks the secrets among them. */
+  /** Runs a call. `id` is the id of an existing object. `seal` serializes outputs and marks secrets. */
   async function run<T>(
     action: keyof typeof VERBS,
     resource: Desired | Recorded,
@@ -141,7 +141,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const call = { verb: action, isLookedUp: resource.key === undefined, hasOwnTimeout };
       const message = messageFor(error, VERBS[action], resource, { id, known: secretSources, call });
       if (!isPartialFailure(error)) throw new HostError(message, error);
-      // The host adds the provider's text only to successful results.
+      // The host adds the text of the provider only to the results of successful calls.
       const { bag } = seal({ ...error.outs, providerText: resource.providerText });
       throw new InitializationError(error.id, bag, message, error);
     } finally {
@@ -149,7 +149,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     }
   }
 
-  /** Formats an error. `known` lists everything that may contain secrets. */
+  /** Formats an error. `known` contains all possible sources of secrets. */
   function messageFor(
     error: unknown,
     verb: string,
@@ -157,7 +157,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     { id, known, call }: { id: string | undefined; known: readonly SecretSource[]; call?: FailedCall },
   ): string {
     const name = resourceName(urn) ?? id ?? "";
-    // Without a check in this run, the name comes from the state, and the resource may have been renamed in the meantime.
+    // Without a check in this run, the name comes from the state, so it may be outdated.
     const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const secrets = secretsOf(...known);
@@ -178,7 +178,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
   }
 
-  /** The results of failed updates, by resource key. With an error hook, the engine repeats an update with the earlier state. */
+  /** The results of failed updates, by the key of the resource. With an error hook, the engine repeats an update with the earlier state. */
   const unsaved = new Map<string, { readonly before: Recorded; readonly failure: PartialFailure }>();
 
   return {
@@ -211,14 +211,14 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     read: (id, properties) => {
       const state = parseRecorded(properties);
       const { secrets = [], formerSecrets = [] } = state;
-      // The inputs that are known to be secret during a refresh, except those that are secret only because of a former value.
+      // A refresh marks the inputs that are secret now, but not inputs that only had a secret value in the past.
       const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
       const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
         const found = await read(context, id, state);
         if (found === undefined) return {};
         sessions.tracker.recordRead(identityOf(context, found.id));
         const { bag, former } = seal(found.props);
-        // The engine marks only the inputs that were secret in the previous state. An update may have requested more secrets since then.
+        // The engine marks only inputs that were secret in the previous state. A later update may have requested more secrets.
         const others = state.pending?.secrets?.filter((name) => !former.includes(name)) ?? [];
         return {
           id: found.id,
@@ -261,10 +261,10 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
   };
 }
 
-/** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
+/** Serializes outputs. `former` contains the names of outputs that are secret because of a former value. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** A failure that carries a state for the engine to save. */
+/** A failure with a state that the engine must save. */
 type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {

@@ -14,7 +14,7 @@ if (problem !== undefined) throw new Error(problem);
 const engine = process.argv.at(-1);
 const log = new EngineLog(engine);
 
-/** Shared by the calls for projects and instances. */
+/** The environment that the calls for projects and instances share. */
 const surroundings: ProviderEnvironment = {
   sessions: new Sessions(process.env, systemClock, (message) => log.warn(message), { run: engine }),
   log,
@@ -23,8 +23,8 @@ const surroundings: ProviderEnvironment = {
   layOut: wrapLongLines,
 };
 
-/** The provider that states load as `require("pulumi-cloudinfra/provider").project`. Never rename it. */
+/** The provider for projects. Its name must never change, because states contain `require("pulumi-cloudinfra/provider").project`. */
 export const project = providerOf(projectKind, surroundings);
 
-/** The provider that states load as `require("pulumi-cloudinfra/provider").instance`. Never rename it. */
+/** The provider for instances. Its name must never change, because states contain `require("pulumi-cloudinfra/provider").instance`. */
 export const instance = providerOf(instanceKind, surroundings);

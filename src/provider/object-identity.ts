@@ -10,8 +10,7 @@ import type { ObjectRef } from "./lookup/object-getter";
 import type { ResourceTracker } from "./resource-tracker";
 
 /**
- * Records for all processes of this run that create returns an object. From then on, the object is live, because a resource manages it (L1,
- * L3).
+ * Records for all processes of this run that create returns an object. From then on, a resource manages the object (L1, L3).
  *
  * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
  */
@@ -24,7 +23,7 @@ export async function markLive(
   const { tracker, journal } = context.session;
   const { urn, key } = inputs;
   const object = identityOf(context, id);
-  // The state may contain the resource under a former URN.
+  // The state may contain the resource with a former URN.
   const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : undefined;
@@ -35,14 +34,14 @@ export async function markLive(
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
 
-/** Reports whether an object is live: a process of this run has reported it for a resource (L2, L3). */
+/** Reports whether a process of this run has returned the object for a resource. Live objects are never deleted (L2, L3). */
 export async function isLive(context: Context, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
 }
 
-/** Reports whether this run has adopted the recorded object for the same resource again. An earlier run may have reported the object. */
+/** Reports whether this run has adopted the recorded object for the same resource again. */
 export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
   const { tracker, journal } = context.session;
   const { urn, key } = state;
@@ -56,14 +55,14 @@ export async function isAdoptedAgain(context: Context, id: string, state: Record
   return false;
 }
 
-/** Removes the stack and the project from a URN. If either is renamed, the inputs in the state keep the former URN. */
+/** Removes the stack and the project from a URN. After a rename of the stack or project, the state still contains the former URN. */
 function withoutStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
 /**
- * Claims the object of a resumed creation for its resource before an update completes the creation, so that no `import` option adopts the
- * object in the meantime.
+ * Claims the object of a resumed creation for its resource. An `import` option then can't adopt the object before the creation is
+ * completed.
  *
  * @returns `false` if another resource manages the object in any process of this run
  * @throws CloudInfraError `conflict` if another process claims the object at the same time
@@ -76,12 +75,12 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
   if (owner !== undefined && owner.urn !== urn) return false;
   tracker.reclaim(identityKey(object), urn);
   await journal.run.add({ live: identityKey(object) });
-  // Both processes record the object before they check, so at least one of them finds the other's record.
+  // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
   return true;
 }
 
-/** Reports whether the object is live in another process of this run (L3). */
+/** Reports whether a different process of this run has returned the object for a resource (L3). */
 export async function isLiveElsewhere(
   journal: Journal | undefined,
   object: ObjectIdentity,
@@ -90,8 +89,8 @@ export async function isLiveElsewhere(
 }
 
 /**
- * Claims an object for a resource, unless another resource manages it or claimed it first. Returns the URN of the resource that holds the
- * object.
+ * Claims an object for a resource, unless another resource manages or has claimed the object. Returns the URN of the resource that then
+ * holds the object.
  */
 export function claimForImport(
   tracker: ResourceTracker,
@@ -103,7 +102,7 @@ export function claimForImport(
 }
 
 /**
- * Claims an object for the resource that manages it in the state, so that no `import` option adopts it.
+ * Claims an object for the resource that manages it in the state, so that no `import` option adopts the object.
  *
  * @returns the URN of another resource that manages the object in this run or claimed it first
  */
@@ -117,7 +116,7 @@ export function findOtherHolder(
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
-/** Returns the error for an object that two resources would manage. */
+/** Returns the error for an object that two resources in the program would manage. */
 export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",
@@ -125,19 +124,19 @@ export function alreadyManaged({ name }: Kind, id: string, owner = "another reso
 }
 
 /**
- * The maximum duration of a creation, in seconds. The first reply may give the start of the creation as `created_at`, and later replies its
- * end.
+ * The assumed maximum duration of a creation, in seconds. In the first reply, `created_at` may be the start of the creation, and in later
+ * replies the end.
  */
 const LONGEST_CREATION_S = 3_600;
 
-/** Reports whether an object with the recorded id was created later than the recorded object. Services may reuse ids (I1). */
+/** Reports whether the object with the recorded id was created after the recorded object, because services may reuse ids (I1). */
 export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
   return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
 }
 
 /**
- * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. This requires two independent
- * checks while the project is visible. Warns about the other object, which isn't changed.
+ * Reports whether a different object now has the recorded id, so that the recorded object no longer exists. A reused id requires two
+ * independent checks while the project is visible. A warning mentions the other object, which isn't changed.
  *
  * @param shown the object with the recorded id, as it was just read
  * @throws CloudInfraError `forbidden` if the token may belong to another account
@@ -182,7 +181,7 @@ function mayBeOtherAccount(
   );
 }
 
-/** Returns the error for an update of an object whose id now belongs to another object. */
+/** Returns the error for an update of an object whose id now belongs to a different object. */
 export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",

@@ -4,7 +4,7 @@ import { argumentsSent, type Pending, placeholderId } from "../model/pending";
 import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
 import { argumentsOf, type Context } from "./context";
 
-/** A failure that leaves a partial state. The engine saves that state, and the next `up` resumes the work on any machine. */
+/** A failure with a partial state, which the engine saves. The next `up`, on any machine, resumes the work. */
 export class PartialState extends CloudInfraError {
   constructor(
     readonly why: CloudInfraError,
@@ -16,7 +16,7 @@ export class PartialState extends CloudInfraError {
   }
 }
 
-/** Returns the error with the state of an unfinished creation. The resource gets the object's id if it is known. */
+/** Returns the error with the state of an unfinished creation. If the id of the object is known, the resource gets this id. */
 export function partialCreation(
   context: Context,
   error: CloudInfraError,
@@ -27,7 +27,7 @@ export function partialCreation(
   const { failed } = pending;
   const hasOwnTimeout = inputs.timeouts?.create !== undefined;
   const outs = recorded({
-    // The arguments that were sent, because the program may have changed since then.
+    // The state contains the arguments that were sent, because the program may have changed in the meantime.
     ...(argumentsSent(context.kind.fields, pending) ?? argumentsOf(context, inputs)),
     ...hiddenInputsOf(inputs),
     endpoint: context.session.client.endpoint,
@@ -40,7 +40,7 @@ export function partialCreation(
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
-/** Returns the error with the state of a retried creation that failed. The next `up` replaces it with a key that was never used. */
+/** Returns the error for a retried creation that failed. The next `up` then replaces the resource with a key that was never used. */
 export function failedAgain(
   context: Context,
   error: CloudInfraError,
@@ -58,14 +58,14 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
-/** Codes of rejections that prove nothing about an earlier attempt (E1). */
+/** The codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
-/** Describes how to give up an unfinished creation. */
+/** Instructions for giving up an unfinished creation. */
 export const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If it prints a command, run that too";
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
-/** Describes how to give up a creation if the service rejects the resent request. */
+/** Returns instructions for giving up a creation if the service rejects the resent request. */
 export const giveUpHint = ({ code }: CloudInfraError): string =>
   REJECTED_NOW.has(code) ? NOTHING_THERE : "";
 
@@ -77,7 +77,7 @@ const FIXABLE_CODES: ReadonlySet<string> = new Set([
   "bad_reply",
 ]);
 
-/** Returns a hint about what to fix before the creation can be resumed, or an empty string. @param provider the explicit provider's name */
+/** Returns a hint about fixing the cause of an error before the creation is resumed. @param provider the name of the explicit provider */
 export function firstFix(error: CloudInfraError, provider?: string): string {
   const hint = FIXABLE_CODES.has(error.code) ? hintFor(error, [], provider) : undefined;
   return hint === undefined ? "" : `${hint}. `;

@@ -24,7 +24,7 @@ export interface FoundResource {
 }
 
 /**
- * Refreshes a resource. Drifted inputs get their remote values, so that the next `up` shows the drift and reverts it.
+ * Refreshes a resource. Drifted inputs get their remote values, so that the next `up` displays the drift and reverts it.
  *
  * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError `not_found` if the first read of a `get` doesn't find the object
@@ -42,7 +42,7 @@ export async function read(
   const { resultId } = context.session.client;
   if (pending?.key !== undefined) return readUnfinishedCreation(context, id, state, pending);
   const { otherId, ...others } = pending ?? {};
-  // Another object may have the former id by now.
+  // A different object may now have the former id.
   if (otherId !== undefined && (await lookUp(context, otherId, state)) !== undefined)
     return read(context, otherId, { ...state, pending: others });
   const operation = pending?.operation && (await fetchOperation(context, pending.operation));
@@ -65,13 +65,13 @@ export async function read(
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
   // The operation may still fail, so the state doesn't contain the requested values yet.
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
-  // The visible revision may already be the one at which the update ends, so the state keeps the former revision. An operation that can't
-  // be found may also still be running (E2).
+  // The state keeps the former revision, because the object may already have the revision with which the update ends. An operation that
+  // isn't found may also still be running (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
 /**
- * Records in the state which values an update of unknown outcome has set. Unless its operation has failed, the service may still set the
+ * Records in the state the values that an update of unknown outcome has set. Unless the operation has failed, the service may still set
  * other values.
  */
 function readAfterUpdate(
@@ -90,8 +90,8 @@ function readAfterUpdate(
 }
 
 /**
- * Marks the requested properties whose remote values have changed. If the service accepts a requested value again without a new revision,
- * the remote value is a normalized form of it.
+ * Marks the requested properties whose remote values have changed. If a later update with the same value doesn't change the revision, the
+ * remote value is a normalized form of the requested value.
  */
 function marksForRequested(
   { kind }: Context,
@@ -115,16 +115,16 @@ function marksForRequested(
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   const { finder } = context.session;
   const ref = objectRefOf(context.kind, id, state);
-  // The state doesn't contain any values yet, and a list may omit or normalize values (§2.1, §4.4).
+  // The state contains no values yet, and a list may omit or normalize values (§2.1, §4.4).
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
-  // A wrong result for a `get` can't lose anything, so two checks are enough.
+  // For a `get`, two checks are sufficient, because a wrong result has no consequences for the object.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
   const object = await find(context, ref, first);
   return object && withoutOtherField(context, object, state);
 }
 
-/** Removes the revision from a list item if the service sends the real revision only in the ETag header, which list items don't have. */
+/** Removes the revision from a list item if only the ETag header contains the actual revision. List items have no ETag header. */
 function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
   const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
   return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
@@ -132,19 +132,19 @@ function withoutOtherField({ session }: Context, object: ApiObject, state: Recor
 
 const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
-/** Reports whether this is the first read of a `get`. The engine passes the inputs to the first read, and the outputs to later ones. */
+/** Reports whether this is the first read of a `get`. The engine passes inputs to the first read, and outputs to later reads. */
 const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.endpoint === undefined;
 
 function notFound({ kind }: Context, id: string, state: Recorded): undefined {
   if (!isFirstLookup(state)) return undefined;
-  // Another stack may have exported the id of an unfinished creation.
+  // A different stack may have exported the placeholder id of an unfinished creation.
   const hint = isPlaceholder(id)
     ? `Run \`pulumi up\` in the stack that creates the ${kind.name}, and use the id that it has then`
     : undefined;
   throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`, { hint });
 }
 
-/** Handles an object that isn't found under its id. If an update may have changed the id, the object stays in the state. */
+/** Handles an object that isn't found by its id. If an update may have changed the id, the object stays in the state. */
 async function readRenamed(
   context: Context,
   id: string,
@@ -158,7 +158,7 @@ async function readRenamed(
   return isShown ? read(context, other, state) : { id, props: state, inputs: inputsOf(context, state) };
 }
 
-/** Reads an unfinished creation whose object has a known id. */
+/** Reads the object of an unfinished creation if the id of the object is known. */
 async function readUnfinishedCreation(
   context: Context,
   id: string,
@@ -170,14 +170,14 @@ async function readUnfinishedCreation(
   const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
   const isMade = seen !== undefined && isSuccess(seen);
-  // While it was running, the operation may have named a different object.
+  // The operation may have contained a different id while it was running.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
   const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
   const object = await find(context, real, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
-  // If the outcome of the creation is unknown, an object that isn't found may still be created.
+  // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
@@ -207,8 +207,8 @@ function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
 }
 
 /**
- * Reads a creation whose object has no known id yet. If the creation succeeded, the resource gets the object's id. If the creation failed
- * without an object, the resource is removed.
+ * Reads the result of an unfinished creation whose object has no known id. If the creation succeeded, the resource gets the id of the
+ * object. If the creation failed without an object, the resource is removed.
  */
 async function readPlaceholder(
   context: Context,
@@ -233,8 +233,8 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
 }
 
 /**
- * Reads an object from its own URL if the list item differs from the state, because a list may omit or normalize values. If the revision is
- * the recorded one, omitted values are unchanged.
+ * Reads an object from its own URL if the list item differs from the state, because a list may omit or normalize values. With the recorded
+ * revision, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, omitted } = compareWithState(context, item, state);
@@ -242,14 +242,14 @@ async function completeIfChanged(context: Context, item: ApiObject, state: Recor
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
 }
 
-/** Returns an object without the fields that an update may be changing. */
+/** Returns an object without the fields that a running update may still change. */
 function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: Pending): ApiObject {
   const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
   const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
   return { ...object, fields, isFromOwnUrl: false };
 }
 
-/** Reports whether the object still has the recorded revision, so that nobody has changed it (§4.5). */
+/** Reports whether the object still has the recorded revision, so that no user has changed the object (§4.5). */
 function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean {
   return revision !== undefined && revision === state.revision;
 }
@@ -257,7 +257,7 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const isSame = isManaged(state) && hasRecordedRevision(object, state);
-  // If the object has only been read from a list so far, its own URL may return the same values in a different form.
+  // If the object has been read only from a list, its own URL may return the same values in a different form.
   const isOtherForm = isSame && !isEcho && state.shown === undefined;
   const known = {
     values: argumentsOf(context, state),
@@ -267,7 +267,7 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
     isOtherForm,
     ipAddress,
   };
-  // A list may contain the same values in a different form, which must not replace the form that the object's own URL returns.
+  // A list may contain the same values in a different form. The state keeps the form of the object's own URL.
   if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], omitted: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
@@ -284,7 +284,7 @@ function refreshedState(context: Context, object: ApiObject, state: Recorded): F
   };
 }
 
-/** Returns the state of a `get`, with the remote values. Only a reply from the object's own URL proves that a value is missing. */
+/** Returns the state of a `get` with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
 function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
     const remote = object.fields[field.wire];

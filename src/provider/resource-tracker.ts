@@ -15,76 +15,76 @@ import {
 
 /** The facts that this process has recorded about one URN. */
 export interface TrackedResource {
-  /** Whether the last check had prior inputs, and no diff has run since then. */
+  /** Whether the last check had prior inputs, and no diff has followed yet. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the arguments differ from the prior inputs of the last check, so that the engine also finds a change. */
+  /** Whether the arguments differ from the prior inputs of the last check. The engine then also detects a change. */
   readonly isChanged?: boolean;
-  /** The key, object id and operation of the resource that the state contains for this URN. */
+  /** The key of the resource that the state contains for this URN. `id` and `operation` also belong to that resource. */
   readonly key?: string | undefined;
-  /** The time at which that key was generated, in milliseconds since 1970. */
+  /** The time at which the key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
-  /** The purpose under which the journal records the unfinished creation that the next create resumes. */
+  /** The purpose for which the journal records the unfinished creation that the next create resumes. */
   readonly resumes?: CreationPurpose | undefined;
-  /** A journal entry under this URN that belongs to the URN's previous resource, and the current URN of that resource. */
+  /** A journal entry for this URN that belongs to the previous resource with this URN, and the current URN of that resource. */
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
-  /** A journal entry whose key is newer than the resource's first key. The diff determines whether the state contains its object. */
+  /** A journal entry whose key is newer than the first key of the resource. The diff determines whether the state contains the object. */
   readonly retried?: Entry | undefined;
   /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
   /** The id in the `import` option. */
   readonly imported?: string | undefined;
-  /** The id in the `import` option when the state was saved. That object is already imported. */
+  /** The id in the `import` option when the state was saved. The object with this id is already imported. */
   readonly importedBefore?: string | undefined;
-  /** The resource's former URNs, according to its aliases. */
+  /** The former URNs of the resource, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
   /** The endpoint of the unfinished creation that the state records. */
   readonly placeholderAt?: string | undefined;
 }
 
-/** The resource that manages a live object. */
+/** The resource that manages an object of this run. */
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** The resource's current and former URNs and its key, if create adopted an object that the state may already contain. */
+  /** The URNs and the key of the resource, if create has adopted an object that the state may already contain. */
   readonly adoptedFor?: readonly string[] | undefined;
 }
 
-/** Tracks the resources of this process. A process serves one run of one stack. */
+/** Tracks the resources of this process. A process belongs to a single run of a single stack. */
 export class ResourceTracker {
-  /** The organization of the stack. Set by the first check or, in a run without checks, by the first delete. */
+  /** The organization of the stack. The first check sets it or, in a run without checks, the first delete. */
   organization: string | undefined;
   /** The folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
   projectFolder: string | undefined;
   /** Whether this run is a preview. */
   isPreview = false;
-  /** The URN in the last check of this run. It contains the stack's current name. */
+  /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** The live objects that this process has reported, by object and not by URN, because aliases change URNs. */
+  /** The objects that resources of this process manage. The map doesn't use URNs as keys, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
-  /** The URN of the resource that currently has each key. */
+  /** For each key, the URN of the resource that currently has the key. */
   private readonly holders = new Map<string, string>();
-  /** The keys of resources whose unfinished creations are handled by the create of their replacement. */
+  /** The keys of replaced resources whose unfinished creations are finished when the replacement is created. */
   private readonly replacing = new Set<string>();
-  /** The values that the program sets in this run, by key. */
+  /** The values that the program sets in this run, by the key of the resource. */
   private readonly programValues = new Map<string, ProgramValues>();
-  /** The options `ignoreChanges` and `replaceOnChanges`, by key. */
+  /** The options `ignoreChanges` and `replaceOnChanges`, by the key of the resource. */
   private readonly options = new Map<string, ChangeOptions>();
-  /** The option `retainOnDelete`, by key and by URN. */
+  /** The option `retainOnDelete`, by the key and by the URN of the resource. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
-  /** The first URN that claimed each object or journal entry, by object or by the entry's key. */
+  /** For each claimed object or journal entry, the first URN that claimed it. Entries are identified by their keys. */
   private readonly claims = new Map<string, string>();
-  /** The objects that a refresh has read and whose diff hasn't ended yet. */
+  /** The objects that a refresh has read and for which the diff hasn't ended yet. */
   private readonly refreshed = new Set<string>();
 
   get(urn: string | undefined): TrackedResource {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
-  /** Records that a resource is about to be created or replaced. Returns the objects that are no longer live. */
+  /** Records that a resource is about to be created or replaced. Returns the objects that the resource no longer manages. */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
     this.resources.set(urn, this.get(urn));
@@ -94,7 +94,7 @@ export class ResourceTracker {
   }
 
   /**
-   * Records a check with prior inputs, which means that the resource exists.
+   * Records a check with prior inputs, which proves that the resource exists.
    *
    * @returns the URN of another resource with the same key, if any: the state then contains the object twice
    */
@@ -110,18 +110,18 @@ export class ResourceTracker {
     return holder === urn ? undefined : holder;
   }
 
-  /** Reports whether a resource that is about to be replaced has already imported the object that its `import` option names. */
+  /** Reports whether a resource that is about to be replaced has already imported the object in its `import` option. */
   hasImported(urn: string | undefined, id: string): boolean {
     const { id: held, importedBefore } = this.get(urn);
     return id === held || id === importedBefore;
   }
 
-  /** Records that the create of the replacement handles the unfinished creations of the resource with this key. */
+  /** Records that the unfinished creations of a resource are finished when its replacement is created. */
   recordHandover(key: string): void {
     this.replacing.add(key);
   }
 
-  /** Adds to the record of a URN. */
+  /** Adds facts to the record of a URN. */
   extend(
     urn: string,
     more: Pick<TrackedResource, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
@@ -129,36 +129,36 @@ export class ResourceTracker {
     this.resources.set(urn, { ...this.get(urn), ...more });
   }
 
-  /** Claims an object, or a journal entry by its key, for a resource. @returns the URN that claimed it first */
+  /** Claims an object or the key of a journal entry for a resource. @returns the URN of the first resource that claimed it */
   claim(what: string, urn: string): string {
     const first = this.claims.get(what) ?? urn;
     this.claims.set(what, first);
     return first;
   }
 
-  /** Claims an object for the resource that manages it in the state. @returns the URN that had claimed it before */
+  /** Claims an object for the resource that manages it in the state. @returns the URN of the previous claim */
   reclaim(what: string, urn: string): string {
     const before = this.claims.get(what) ?? urn;
     this.claims.set(what, urn);
     return before;
   }
 
-  /** Records that a refresh has read an object. The next diff may use a URN from before a rename. */
+  /** Records that a refresh has read an object. The URN of the next diff may be outdated after a rename. */
   recordRead(object: ObjectIdentity): void {
     this.refreshed.add(identityKey(object));
   }
 
-  /** Reports whether a refresh has read the object, but its diff hasn't ended yet. */
+  /** Reports whether a refresh has read the object, and the diff for the object hasn't ended yet. */
   isRefreshed(object: ObjectIdentity): boolean {
     return this.refreshed.has(identityKey(object));
   }
 
-  /** Returns the URN of the resource that has a key. */
+  /** Returns the URN of the resource that has the given key. */
   holderOf(key: string): string | undefined {
     return this.holders.get(key);
   }
 
-  /** Records a diff of a state. After a check, an object that isn't replaced is live. */
+  /** Records a diff of a state. If a check has preceded the diff and the object won't be replaced, a resource manages the object. */
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -168,9 +168,9 @@ export class ResourceTracker {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
     const isRefresh = this.refreshed.delete(identityKey(object));
-    // If a resource is deleted before its replacement, the engine calls diff for its dependents without a check.
+    // If a resource must be deleted before its replacement is created, the engine calls diff for its dependents without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
-    // A failed creation can't be resumed. If its object's id is known, it is replaced like any other object.
+    // A failed creation can't be resumed. If the id of its object is known, the object is replaced.
     const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
     const operation = pending?.operation?.id;
     this.resources.set(urn, {
@@ -185,7 +185,7 @@ export class ResourceTracker {
     if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });
   }
 
-  /** Records that create has returned an object. It is live, even if its id was used before. */
+  /** Records that create has returned an object, which a resource now manages. A deleted object may have had the same id. */
   recordCreated(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -206,12 +206,12 @@ export class ResourceTracker {
     return this.holders.has(key);
   }
 
-  /** Reports whether a create that is still running will replace the resource with this key and handle its unfinished creations. */
+  /** Reports whether a running `create` call will replace the resource and finish its unfinished creations. */
   isHandedOver(key: string | undefined): boolean {
     return key !== undefined && this.replacing.has(key);
   }
 
-  /** Records the values that the program sets in this run for the resource with this key. The state may have older values (I4). */
+  /** Records the values that the program sets in this run for a resource. The state may contain older values (I4). */
   recordProgramValues(
     key: string,
     now: ProgramValues,
@@ -231,9 +231,7 @@ export class ResourceTracker {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
-  /**
-   * Records the option `retainOnDelete` of a resource. If another resource now has one of its former URNs, that resource's option applies.
-   */
+  /** Records the option `retainOnDelete` of a resource and of its former URNs, unless other resources now have these URNs. */
   recordRetained(
     isRetained: boolean,
     { urn, key, formerUrns = [] }: Pick<TrackedResource, "key" | "formerUrns"> & { urn: string },
@@ -248,7 +246,7 @@ export class ResourceTracker {
     return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
 
-  /** Returns inputs or a state with the values that the program sets in this run, if a check has reported them. */
+  /** Returns inputs or a state with the values that the program sets in this run, if a check has recorded them. */
   withCurrentValues<State extends HiddenInputs>(state: State): State {
     const now = state.key === undefined ? undefined : this.programValues.get(state.key);
     const isSame =
@@ -256,12 +254,12 @@ export class ResourceTracker {
     return isSame ? state : withProgramValues(state, now);
   }
 
-  /** Reports whether a check has reported the values that the program sets in this run for the resource with this key. */
+  /** Reports whether a check has recorded the values that the program sets in this run for a resource. */
   hasCurrentValues(key: string | undefined): boolean {
     return key !== undefined && this.programValues.has(key);
   }
 
-  /** Returns the URN under which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */
+  /** Returns the URN with which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */
   displayUrnOf({ urn, key }: Pick<HiddenInputs, "urn" | "key">): string | undefined {
     return this.hasCurrentValues(key) || urn === undefined || !this.resources.has(urn) ? urn : undefined;
   }

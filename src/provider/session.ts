@@ -11,36 +11,36 @@ import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
 import { ResourceTracker } from "./resource-tracker";
 
-/** The parts that all calls of a process share: the settings, the client, the journal, and the cached lists. */
+/** The parts that all calls of a process share, such as the settings, the client and the journal. */
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;
   readonly finder: ObjectFinder;
-  /** The record of each creation on disk. */
+  /** The journal, which records each creation on disk. */
   readonly journal: Journal;
   readonly clock: Clock;
   readonly tracker: ResourceTracker;
-  /** Warns the user without failing the call. */
+  /** Prints a warning without failing the call. */
   readonly warn: (message: string) => void | Promise<void>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
 
-/** Test doubles for the network, the disk and random numbers, and the options that `probe` changes. */
+/** Replacements for the network, the disk and random numbers in tests, and the options that `probe` changes. */
 export interface SessionOverrides
   extends Partial<Pick<ClientOptions, "dispatcher" | "random" | "observe" | "retry">> {
   readonly disk?: JournalOptions["disk"];
-  /** Identifies the run of the engine that started this process. @default none */
+  /** The run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
 }
 
-/** Opens the session of this process on first use, because a check or diff may run without settings. */
+/** Opens the session of this process on first use, because a check or a diff may run without settings. */
 export class Sessions {
   private configured: (key: string) => string | undefined = () => undefined;
   private session: Session | undefined;
-  /** Whether the session has the settings of the last `configure`. */
+  /** Whether the session has the settings of the last call of `configure`. */
   private isCurrent = false;
-  /** Tracks the resources that check and diff have processed. It works without settings. */
+  /** Tracks the resources that check and diff have processed. The tracker requires no settings. */
   readonly tracker = new ResourceTracker();
 
   constructor(
@@ -51,8 +51,8 @@ export class Sessions {
   ) {}
 
   /**
-   * Sets the settings. It is synchronous, because the host doesn't wait for `configure` before it makes other calls. The host calls it once
-   * for each kind, with the same settings.
+   * Sets the settings. The host calls this method once for each kind, with the same settings. The method is synchronous, because the host
+   * doesn't wait before it makes other calls.
    */
   configure(configured: (key: string) => string | undefined): void {
     this.configured = configured;
@@ -73,17 +73,17 @@ export class Sessions {
     return this.session;
   }
 
-  /** The name of the explicit provider that this process serves. Undefined for the default provider. */
+  /** The name of the explicit provider that this process serves, or `undefined` for the default provider. */
   get provider(): string | undefined {
     return this.configured(PROVIDER_NAME);
   }
 
-  /** The tokens that this process has used. Messages must not contain these tokens, but replies and other programs may repeat them. */
+  /** The tokens that this process has used. Messages must not contain these tokens, although replies may contain them. */
   get tokens(): readonly string[] {
     return this.session?.client.tokens ?? [];
   }
 
-  /** Returns the session for check and diff. Undefined in a preview without valid settings. */
+  /** Returns the session for check and diff, or `undefined` in a preview without valid settings. */
   openIfConfigured(): Session | undefined {
     try {
       return this.open();
@@ -93,17 +93,17 @@ export class Sessions {
     }
   }
 
-  /** The journal. Undefined in a preview without settings. */
+  /** The journal, or `undefined` in a preview without valid settings. */
   get journal(): Journal | undefined {
     return this.openIfConfigured()?.journal;
   }
 
-  /** Identifies an object. Without settings, its endpoint is unknown and empty. */
+  /** Returns the identity of an object. Without settings, the endpoint in the identity is empty. */
   identityOf(kind: Kind, id: string): ObjectIdentity {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
-  /** The session, if a call has opened it. */
+  /** The session of this process, or `undefined` if no call has opened it yet. */
   get opened(): Session | undefined {
     return this.session;
   }

@@ -17,14 +17,13 @@ export interface SignalTarget {
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** How long the process waits before it exits, in milliseconds, so that the engine receives the last replies. */
+/** The time between the last reply and the exit of the process, in milliseconds, so that the engine receives the reply. */
 const LAST_REPLY_MS = 1_000;
 
 /**
- * Handles SIGINT and SIGTERM while calls are running. A cancelled CI job sends such a signal to all its processes. If the process exited
- * immediately, which is Node's default, the engine would discard the idempotency keys of running creations. Instead, each call stops
- * waiting and returns a partial state, which the engine saves. Then the process exits. A second signal, or a signal while no call is
- * running, ends the process immediately.
+ * Handles SIGINT and SIGTERM while calls are running, for example after a CI job was cancelled. If the process exited immediately, the
+ * engine would lose the idempotency keys of running creations. Instead, each call stops waiting and returns a partial state, which the
+ * engine saves. A second signal, or a signal while no call is running, ends the process immediately.
  */
 export class Shutdown {
   private readonly calls = new Set<AbortController>();
@@ -36,7 +35,7 @@ export class Shutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** Runs one call. A signal to the process aborts the call's `AbortSignal` with a `CloudInfraError` as its reason. */
+  /** Runs a call. If the process receives a signal, the `AbortSignal` of the call is aborted with a `CloudInfraError`. */
   async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const context = new AbortController();
     if (this.signal !== undefined) context.abort(interrupted(this.signal));
@@ -51,8 +50,8 @@ export class Shutdown {
   }
 
   /**
-   * Runs a function before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds for the process to
-   * exit. Only the first registered function runs. If a signal interrupts a call, no function runs.
+   * Registers a function that runs before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds.
+   * Only the first registered function runs. If a signal interrupts a call, the function doesn't run.
    */
   beforeExit(work: () => Promise<void>): void {
     if (this.signal === undefined && this.lastWork === undefined) this.process.on("SIGINT", this.end);
@@ -91,9 +90,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 }
 
 /**
- * Records the start of a delete. A run without checks, such as `destroy`, takes its organization and folder from the state. In such a run,
- * no program warns about unfinished creations, so this process does. It warns only when it exits, because a later delete may still finish
- * them.
+ * Records the start of a delete. In a run without checks, such as `destroy`, the organization and the folder come from the state. This
+ * process then warns about unfinished creations when it exits, because there is no program that warns about them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;

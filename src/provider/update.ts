@@ -28,7 +28,7 @@ import {
 import { compareRequested } from "./update/requested";
 import { findSameNamed } from "./warnings";
 
-/** Updates a resource. First finishes the work of an earlier run: an unfinished replacement, or an operation in progress. */
+/** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
 export async function updateResource(
   initial: Context,
   id: string,
@@ -50,8 +50,8 @@ export async function updateResource(
 }
 
 /**
- * Returns the values that an earlier update requested, if the object doesn't have them and the program no longer contains them. Even if the
- * operation has ended, the service may have set values that it doesn't return.
+ * Returns the values of an earlier update that the object doesn't have and the program no longer contains. Even if the operation has ended,
+ * the service may have set values that it doesn't return.
  */
 function unsettledIn(
   { kind }: Context,
@@ -67,7 +67,7 @@ function unsettledIn(
 }
 
 /**
- * Waits for the operation of an earlier run and returns the state after it.
+ * Waits for the operation of an earlier run, and returns the resulting state.
  *
  * @throws PartialState if the creation failed or its object no longer exists. The state is then marked, so that the next `up` replaces the
  * resource
@@ -90,7 +90,7 @@ async function finishPending(
   }
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
-  // Right after the end of the operation, a list may not contain the object yet.
+  // A list may not contain the object immediately after the end of the operation.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
@@ -107,7 +107,7 @@ async function finishPending(
   );
 }
 
-/** Returns the error for an object that isn't found while the outcome of its creation is unknown. Nothing is created again. */
+/** Returns the error for an object that isn't found while the outcome of its creation is unknown. No second object is created. */
 async function creationUnclear(
   context: Context,
   id: string,
@@ -123,8 +123,8 @@ async function creationUnclear(
 }
 
 /**
- * Returns the values that an update of unknown outcome has set. Right after the operation, or at the revision in the update's reply, a
- * different value may be a normalized form. At any other time, somebody else may have set it.
+ * Returns the values that an update of unknown outcome has set. A different value may be a normalized form immediately after the operation,
+ * or at the revision in the update's reply. A value that appears later may come from another user.
  */
 async function finishPendingUpdate(
   context: Context,
@@ -147,8 +147,8 @@ async function finishPendingUpdate(
 }
 
 /**
- * Returns the error for an operation whose result is a different object from the one that it named while it was running. Only a refresh can
- * change a resource's id.
+ * Returns the error for an operation that ended with a different object than it contained while running. Only a refresh can change the id
+ * of a resource.
  */
 function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
   const message = `the creation of ${kind.name} ${id} resulted in ${kind.name} ${result} instead`;
@@ -157,11 +157,11 @@ function otherResult({ kind }: Context, id: string, olds: Recorded, result: stri
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
-/** The end of an operation: a failure, or the id of its result if the operation contains one. */
+/** The result of a finished operation: an error, or the id of the object if the operation contains an id. */
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
-  /** Whether this process has seen the operation in progress. */
+  /** Whether this process has polled the operation while it was running. */
   readonly wasRunning?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { GIVE_UP } from "./partial-state";
 
 const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 
-/** Returns the error for a creation whose outcome is unknown: its key has expired (§4.7), or its operation can't be found (E2). */
+/** Returns the error for a creation of unknown outcome: its key has expired (§4.7), or its operation isn't found (E2). */
 export async function outcomeUnknown(
   context: Context,
   inputs: Desired,
@@ -36,7 +36,7 @@ export async function outcomeUnknown(
   });
 }
 
-/** Returns the error for an object whose creation request is unknown: the object may not be what the program declares. */
+/** Returns the error for an object whose creation request is unknown, so that the object may not match the program. */
 export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfraError {
   const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
@@ -45,7 +45,7 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
   });
 }
 
-/** Warns about objects that an interrupted creation may have left, if its outcome is unknown and no resource needs it. */
+/** Warns about objects that an interrupted creation of unknown outcome may have created, if no resource needs them. */
 export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
   const objects = await readUntil(
     context,
@@ -60,7 +60,7 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   await warnWithoutSecrets(context, message);
 }
 
-/** Warns that another resource manages the object of an interrupted creation: it imported the object, or the service reused the id. */
+/** Warns that another resource manages the object of an interrupted creation, because of an import or a reused id. */
 export async function warnOfObjectAdoptedElsewhere(
   context: Context,
   inputs: Desired,
@@ -75,8 +75,8 @@ export async function warnOfObjectAdoptedElsewhere(
 }
 
 /**
- * Warns about an object that the program doesn't need. Such an object may be in a state or retained, so only a person can decide to delete
- * it (I3).
+ * Warns about an object that the program doesn't need. Only a user can decide to delete the object, because it may be in another state or
+ * retained (I3).
  */
 export async function warnOfObjectLeftAlone(
   context: Context,
@@ -91,17 +91,14 @@ export async function warnOfObjectLeftAlone(
   );
 }
 
-/**
- * Reports whether an object was created after a creation began. The replacement of an object may have the same id, because some services
- * reuse ids.
- */
+/** Reports whether an object was created after a creation started. Ids alone are not sufficient, because some services reuse ids. */
 function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
   return at !== undefined && isLaterMoment(fields.created_at, new Date(at).toISOString());
 }
 
 /**
- * Returns the objects that have the name of a creation and belong to no resource of this run. The provider only reports them, because a
- * name doesn't prove that the creation made the object.
+ * Returns the objects that have the name of a creation and belong to no resource of this run. The provider only reports these objects,
+ * because a name doesn't prove that the creation made the object.
  */
 export async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
   const { name: wanted, project } = sentFields(pending);
@@ -114,19 +111,19 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
-/** Warns about objects that a failed creation may have made. A stored failure doesn't prove that nothing was created (§4.7). */
+/** Warns about objects that a failed creation may have created, because a stored failure doesn't prove that nothing was created (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = (await findSameNamed(context, pending)).map(({ id }) => id);
     if (ids.length === 0) return;
-    // The object's name may be a secret, so the warning gives the resource's name.
+    // The warning contains the name of the resource, because the name of the object may be a secret.
     const { name } = context.kind;
     const message =
       `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
       `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
     await warnWithoutSecrets(context, message);
   } catch (error) {
-    // Without the list, there is nothing to report. The creation continues or reports its own error.
+    // Without the list, no warning is possible. The creation continues or reports its own error.
     if (!isCloudInfraError(error)) throw error;
   }
 }

@@ -45,7 +45,7 @@ export function beginConstruction(
     return completed(resource, name, { props, opts });
   };
   return {
-    /** The options for the SDK's constructor. They include a transformation that runs after all other transformations. */
+    /** The options for the SDK's constructor, including a transformation that runs after all other transformations. */
     options: {
       ...options,
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
@@ -78,7 +78,7 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
     path === "*" || path === "[*]" ? resource.outputs : path,
   );
   const opts = { ...given.opts, ...(ignoreChanges && { ignoreChanges }) };
-  const { import: imported, ...options } = opts; // the host can't import, so the id becomes an input
+  const { import: imported, ...options } = opts; // Pulumi's host doesn't pass the option `import`
   if (imported !== undefined && !isManaged(opts)) {
     throw new Error(
       `cloudinfra: "${name}" has the option \`import\` and the option \`id\` or \`urn\`. Use \`import\` to manage the object, ` +
@@ -97,7 +97,8 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
 }
 
 /**
- * Checks that the provider process can load this package from the program's folder. The error of that process wouldn't contain a solution.
+ * Checks that the provider process can load this package from the program's folder. Otherwise, that process would fail without a useful
+ * hint.
  *
  * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
  */
@@ -137,8 +138,8 @@ function isEncrypted(key: string): boolean {
 }
 
 /**
- * Disables stack traces until `end` is called, because they take most of the run time of a program with many resources. The SDK captures
- * four stack traces for each property, to report promises that never resolve.
+ * Disables stack traces until `end` is called. The SDK captures four stack traces for each property, to report promises that never resolve.
+ * In a large program, these stack traces take most of the time.
  *
  * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
  */

@@ -16,7 +16,7 @@ export interface GetInstancesArgs {
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Filters of {@link getInstancesOutput}, which can be outputs. An instance must match all filters. */
+/** Filters of {@link getInstancesOutput}. An instance must match all filters. Each filter can be an output. */
 export interface GetInstancesOutputArgs {
   /** Id of the project, such as `project.id`. @default all projects that the token can access */
   project?: pulumi.Input<string | undefined>;
@@ -26,9 +26,9 @@ export interface GetInstancesOutputArgs {
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
-/** An instance that {@link getInstances} returns. Fields that the service doesn't return are omitted. */
+/** An instance in the result of {@link getInstances}. Fields that the service doesn't return are omitted. */
 export interface GetInstancesInstance {
-  /** Id of the instance. You can pass it to `Instance.get` or the `import` option. */
+  /** Id of the instance. You can pass the id to `Instance.get` or the `import` option. */
   readonly id: string;
   /** Id of the project that contains the instance. */
   readonly project?: string | undefined;
@@ -61,9 +61,9 @@ export interface GetInstancesInstance {
 /** The instances that match all filters. */
 export type GetInstancesResult = GetInstancesInstance[];
 
-/** A project that {@link getProjects} returns. Fields that the service doesn't return are omitted. */
+/** A project in the result of {@link getProjects}. Fields that the service doesn't return are omitted. */
 export interface GetProjectsProject {
-  /** Id of the project. You can pass it to `Project.get` or the `import` option. */
+  /** Id of the project. You can pass the id to `Project.get` or the `import` option. */
   readonly id: string;
   /** Name. */
   readonly name?: string | undefined;
@@ -129,8 +129,9 @@ async function instances(
 }
 
 /**
- * Lists all instances that match the filters. Unlike {@link getInstances}, this function accepts outputs and returns an output. The request
- * is sent when all arguments are known. If an argument is unknown in a preview, the result is also unknown. An error ends the program.
+ * Lists all instances that match the filters, like {@link getInstances}. The arguments can be outputs, and the result is an output. The
+ * request is sent when all arguments are known. If an argument is unknown in a preview, the result is also unknown. An error ends the
+ * program.
  *
  * @param args filters. @default all instances that the token can access
  * @param options the provider to use, and the resources to wait for
@@ -178,8 +179,8 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsRe
 }
 
 /**
- * Lists all projects that the token can access. Unlike {@link getProjects}, this function returns an output. The request is sent when the
- * resources in `dependsOn` exist. An error ends the program.
+ * Lists all projects that the token can access, like {@link getProjects}. The result is an output. The request is sent when the resources
+ * in `dependsOn` exist. An error ends the program.
  *
  * @param options the provider to use, and the resources to wait for
  *
@@ -193,7 +194,7 @@ export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.O
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
 
-/** Settings, and the object whose functions share one client. `ownerOf` is a function because an output would copy the object. */
+/** The settings for a function, and the owner of its client. `ownerOf` is a function because an output would copy the owner. */
 interface SettingsOf {
   readonly setting: Configuration;
   readonly ownerOf: () => object;

@@ -13,7 +13,7 @@ export interface ProviderArgs {
   token?: pulumi.Input<string | undefined>;
   /** Path to a file that contains the token, relative to the program's folder. The file is read again if the service rejects the token. */
   tokenFile?: pulumi.Input<string | undefined>;
-  /** Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token. */
+  /** Shell command that prints the token, or JSON with `token` or `access_token`. A rejected token makes the command run again. */
   tokenCommand?: pulumi.Input<string | undefined>;
   /** URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693). */
   oidcTokenEndpoint?: pulumi.Input<string | undefined>;

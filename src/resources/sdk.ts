@@ -6,7 +6,8 @@ import { typeTokens } from "../package";
 import { limitOf, systemClock, within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
-// This file contains all uses of SDK members that are missing from the SDK's types. These members are the same in all supported versions.
+// This file contains all uses of SDK members that are missing from the SDK's types. All supported versions of the SDK have the same
+// members.
 
 /** The `dependsOn` option of a function, which accepts the same values as the `dependsOn` option of a resource. */
 export type DependsOn =
@@ -34,7 +35,7 @@ function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Outp
 function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
   if (!pulumi.CustomResource.isInstance(resource)) return resource.urn;
   if (pulumi.resourceType(resource) !== typeTokens.instance) return resource.id;
-  // A preview that updates an instance knows the id of the instance, but not its URL. The URL is secret if the name is secret.
+  // In a preview that updates an instance, the id is known, but the URL is unknown. The URL is secret if the name is secret.
   return pulumi.unsecret(pulumi.output<unknown>(Reflect.get(resource, "url")));
 }
 
@@ -152,7 +153,7 @@ export interface Run {
     readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
     readonly projects: readonly FoundProject[];
   };
-  /** The environment from which settings are read. The testing kit sets it for inline programs. @default that of this process */
+  /** The environment from which settings are read. The testing kit sets this property for inline programs. @default process.env */
   environment?: NodeJS.ProcessEnv;
 }
 

@@ -32,8 +32,7 @@ function journalDir(): string | undefined {
 }
 
 /**
- * Records the URN and the object of a resource after its registration, so that a journal entry with the same URN or object causes no
- * warning.
+ * Records the URN and the object of a resource after its registration. Journal entries with the same URN or object then cause no warning.
  */
 export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();

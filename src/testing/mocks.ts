@@ -18,7 +18,7 @@ export interface MockedResource {
   readonly type: string;
   /** The name of the resource in the program. */
   readonly name: string;
-  /** The resource's name and `-id`, or the id that was passed to `get`. Undefined if a preview would create the resource. */
+  /** The resource's name and `-id`, or the id that was passed to `get`, or `undefined` if a preview would create the resource. */
   readonly id: string | undefined;
   /** The arguments with a generated `name` and without secret marks. Values that are unknown in a preview are omitted. */
   readonly args: { readonly [name: string]: unknown };
@@ -70,7 +70,7 @@ export interface MockedProgram<Exports> {
  * Runs a program in this process for a unit test, without the Pulumi CLI, a service or an account. Arguments are checked as in a preview.
  * Generated names and outputs such as `ipAddress` have realistic values that are the same in each run.
  *
- * @param program runs the program, for example by importing it. Node.js runs a module only once in each process
+ * @param program a function that runs the program, for example with an import. Node.js runs a module only once in each process
  * @param options the configuration and the existing objects
  * @returns the declared resources and the exports
  * @throws Error that lists each invalid argument, and each id that `get` doesn't find. Errors of the program are also thrown

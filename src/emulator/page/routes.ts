@@ -9,7 +9,7 @@ import { readRequest } from "../request";
 import type { Service } from "../server";
 import { viewOf } from "./view";
 
-/** The package contains `src`. The build doesn't copy these files. */
+/** The build doesn't copy the files of the page, but the package contains the `src` folder. */
 const FILES = path.join(__dirname, "..", "..", "..", "src", "emulator", "page");
 
 const files: Readonly<Record<string, { readonly name: string; readonly type: string }>> = {
@@ -34,7 +34,7 @@ const action = v.union([
   v.strictObject({ run: v.picklist(["fail-next-operation", "end-operations", "clear-log"]) }),
 ]);
 
-/** The page at `/`. It has a timer only while somebody has it open. */
+/** The page at `/`. A timer runs only while a browser displays the page. */
 export class Page {
   private readonly streams = new Set<ServerResponse>();
   private timer: NodeJS.Timeout | undefined;
@@ -46,7 +46,7 @@ export class Page {
     private readonly host: string,
   ) {}
 
-  /** Handles a request for the page. Returns `false` for all others, such as those for paths under `/v1`. */
+  /** Handles a request for the page. Returns `false` for other requests, such as requests for paths under `/v1`. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
     const { method } = incoming;
     const [url = ""] = (incoming.url ?? "").split("?");
@@ -63,8 +63,8 @@ export class Page {
   }
 
   /**
-   * Rejects requests of other web pages. A page whose domain resolves to this machine would have the same origin, so the host must not be
-   * such a domain.
+   * Rejects requests from other web pages. A domain that resolves to this machine would have the same origin, so unknown domains are
+   * rejected.
    */
   private isFromPage({ headers }: IncomingMessage): boolean {
     const { host = "", origin, "sec-fetch-site": site = "none" } = headers;
@@ -74,7 +74,7 @@ export class Page {
     return isKnownHost && isSameOrigin && (site === "none" || site === "same-origin");
   }
 
-  /** Sends the view, and each change of it, as server-sent events. */
+  /** Sends the view, and every change of the view, as server-sent events. */
   private stream(outgoing: ServerResponse): void {
     outgoing.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" });
     outgoing.write("retry: 1000\n");
@@ -100,7 +100,7 @@ export class Page {
   private async act(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const request = await readRequest(incoming);
     if (request === undefined) return;
-    // Browsers let other pages send only other content types without asking first.
+    // Without a preflight request, browsers don't send this content type for other web pages.
     if (request.headers["content-type"] !== "application/json")
       return reply(outgoing, 415, "The content type must be application/json.");
     const error = this.run(request.body);
@@ -108,7 +108,7 @@ export class Page {
     reply(outgoing, error === undefined ? 204 : 400, error ?? "");
   }
 
-  /** Runs an action. Returns why it is invalid. */
+  /** Runs an action of the page. Returns the reason if the action is invalid. */
   private run(body: string): string | undefined {
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), action), body);
     if (!parsed.success) return "The body is not an action of the page.";

@@ -6,7 +6,7 @@ import type { Subject } from "../reply";
 import type { LoggedRequest, Service } from "../server";
 import type { State } from "../state";
 
-/** What the page shows. All times are milliseconds since 1970. */
+/** The content of the page. All times are in milliseconds since 1970. */
 export interface View {
   /** Newest first. */
   readonly objects: readonly ObjectView[];
@@ -21,12 +21,12 @@ export interface FaultView {
   readonly kind: string;
   readonly requests: string;
   readonly used: number;
-  /** Number of requests to affect, or null for all. */
+  /** The number of requests to affect, or null for all requests. */
   readonly times: number | null;
 }
 
 export interface RequestView {
-  /** Number of the request since the emulator started. */
+  /** The number of the request since the emulator started. */
   readonly id: number;
   readonly at: number;
   readonly method: string;
@@ -54,7 +54,7 @@ export interface Mark {
   readonly fault: string | undefined;
 }
 
-/** A creation, update or deletion: all attempts to send its request, and the polls of its operation. */
+/** A creation, update or deletion, with all attempts to send its request and all polls of its operation. */
 export interface ChangeView {
   readonly kind: OperationKind;
   readonly attempts: readonly Mark[];
@@ -65,20 +65,20 @@ export interface ChangeView {
 interface OperationView {
   readonly outcome: StoredOperation["outcome"];
   readonly startedAt: number;
-  /** The expected end of an operation that is running. */
+  /** The expected end of a running operation. */
   readonly endsAt: number;
   /** From 0 to 1. */
   readonly progress: number;
-  /** Arrival of the first poll that reported the end. */
+  /** The arrival time of the first poll that returned the end. */
   readonly seenAt: number | undefined;
   readonly problem: string | undefined;
 }
 
-/** Limits of one view. Older objects and requests are left out. */
+/** The limits of a view. Older objects and requests are omitted. */
 const MAX_OBJECTS = 50;
 const MAX_CHANGES = 5;
 const MAX_REQUESTS = 100;
-/** Number of requests in which to look for the timelines. */
+/** The number of recent requests from which the timelines are built. */
 const MAX_SEARCHED = 5000;
 
 const KINDS: Readonly<Record<string, OperationKind>> = { POST: "create", PUT: "update", DELETE: "delete" };
@@ -96,7 +96,7 @@ interface ObjectHistory {
   readonly changes: Change[];
 }
 
-/** Returns what the page shows at this moment. */
+/** Returns the current content of the page. */
 export function viewOf({ state, log, faults }: Pick<Service, "state" | "log" | "faults">): View {
   settleOperations(state);
   const histories = historiesOf(state, log.entries.slice(-MAX_SEARCHED));
@@ -144,7 +144,7 @@ function viewRequest(
   };
 }
 
-/** Returns the objects, newest first, with their changes, oldest first. */
+/** Returns the objects, newest first, each with its changes, oldest first. */
 function historiesOf(state: State, entries: readonly LoggedRequest[]): ObjectHistory[] {
   const histories = new Map<string, ObjectHistory>();
   const historyOf = (subject: Subject, createdAt: number): ObjectHistory => {
@@ -162,7 +162,7 @@ function historiesOf(state: State, entries: readonly LoggedRequest[]): ObjectHis
     if (subject && key !== undefined) byKey.set(key, subject);
   }
   for (const entry of entries) {
-    // If a fault prevented an attempt, only its key shows what a later attempt created.
+    // If a fault prevented an attempt, only the key identifies the object that a later attempt created.
     const subject =
       entry.subject ?? subjectOf(state, entry.path) ?? byKey.get(entry.headers["idempotency-key"] ?? "");
     const isPoll = entry.method === "GET" && subject?.operation !== undefined;
@@ -177,7 +177,7 @@ function historiesOf(state: State, entries: readonly LoggedRequest[]): ObjectHis
   return [...histories.values()].sort((a, b) => b.createdAt - a.createdAt);
 }
 
-/** Returns what a path refers to. */
+/** Returns the object or operation that a path refers to. */
 function subjectOf({ operations }: State, path: string): Subject | undefined {
   const [, , collection, segment] = path.split("/");
   if (segment === undefined) return undefined;
@@ -188,7 +188,7 @@ function subjectOf({ operations }: State, path: string): Subject | undefined {
   return target && { kind: target.kind, id: target.id, operation: id };
 }
 
-/** Adds a poll to the change of its operation. Another request is a change, or the next attempt of the last one. */
+/** Adds a poll to the change of its operation. Any other request starts a new change, or is another attempt of the last change. */
 function addRequest(changes: Change[], entry: LoggedRequest, { operation }: Subject): void {
   const { at, status, fault, method } = entry;
   const kind = KINDS[method];

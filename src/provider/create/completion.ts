@@ -60,7 +60,7 @@ export async function fitToProgram(
   return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });
 }
 
-/** Reports whether the known arguments of a program require a replacement of the created object. */
+/** Reports whether the program's known arguments require a replacement of the created object. */
 export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
@@ -76,7 +76,7 @@ export function needsReplacement(
 }
 
 /**
- * Completes a creation: updates in place the arguments that the service ignored or that the program has changed since.
+ * Completes a creation with an update of arguments that the service ignored, or that the program has changed in the meantime.
  *
  * @param asked the arguments of the creation request
  * @param pending the creation
@@ -115,7 +115,7 @@ export async function completeCreation(
   }
 }
 
-/** Returns the outputs of a creation that a refresh or an update finishes. A later update sets the arguments that the service ignored. */
+/** Returns the outputs of a creation that a refresh or an update has finished. A later update sets arguments that the service ignored. */
 export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
@@ -140,8 +140,8 @@ function appliedArguments(
 }
 
 /**
- * Returns an argument as the service has applied it. In the specification, the creation request has no labels (§2.2), so the service may
- * ignore them. A sparse reply may omit an address mode, or contain only the address.
+ * Returns an argument as the service has applied it. Services may ignore labels in the creation request, which the specification doesn't
+ * include (§2.2). A sparse reply may omit the mode of an address, or contain only the address.
  */
 function appliedValue(
   field: Field,
@@ -151,7 +151,7 @@ function appliedValue(
 ): unknown {
   const shown = object[field.wire];
   const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
-  // Since the object was created, somebody else may have set a different address or different keys.
+  // Another user may have set a different address or different keys since the object was created.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;

@@ -38,15 +38,15 @@ import {
 } from "./unfinished";
 
 /**
- * Returns the id given by the `import` option. Returns `undefined` if the resource has already imported that object, because its
- * replacement creates a new object.
+ * Returns the id in the `import` option. If the resource has already imported that object, returns `undefined`, so that its replacement
+ * creates a new object.
  */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
   const { importId: id, urn } = inputs;
   if (id === undefined) return undefined;
   const object = identityOf(context, id);
-  // With an error hook, the engine may repeat a create that failed after it adopted the object.
+  // With an error hook, the engine may repeat a `create` call that failed after the object was adopted.
   const live = tracker.liveOwner(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
@@ -55,7 +55,7 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
   return id;
 }
 
-/** Returns the error for an object that this run has already deleted, for example while it discarded an unfinished creation. */
+/** Returns the error for an object that was already deleted in this run, for example because its unfinished creation was discarded. */
 function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
   return new CloudInfraError(
     "not_found",
@@ -67,8 +67,8 @@ function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
 }
 
 /**
- * Adopts an existing object, because dynamic providers don't support Pulumi's own import. Compares the object with the program, and updates
- * the differences in place with If-Match.
+ * Adopts an existing object, because dynamic providers don't support Pulumi's own import. Differences between the object and the program
+ * are updated in place with If-Match.
  *
  * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement. In both cases, nothing
  * is changed
@@ -112,8 +112,7 @@ export async function adopt(
 }
 
 /**
- * Marks an adopted object: if the engine replaces a resource without informing the provider, it may still delete the object's earlier
- * record.
+ * Marks an adopted object. If the engine replaces a resource without informing the provider, it may later delete the object's old record.
  */
 const ADOPTED = { isResumed: true };
 
@@ -131,8 +130,8 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 }
 
 /**
- * Finishes an unfinished creation before the resource imports an object. The journal entry stays until the import has succeeded, because
- * the creation may have created that object.
+ * Finishes an unfinished creation before the resource imports an object. The journal entry is kept until the import has succeeded, because
+ * the creation may have created the imported object.
  *
  * @returns `false` if the creation is known to have created the imported object, so that nothing needs to be finished
  */
@@ -143,18 +142,18 @@ async function finishOwnCreation(
   creators: readonly PossibleCreator[],
 ): Promise<boolean> {
   if (creators.some(({ key, isCertain }) => isCertain && key === unfinished.key)) return false;
-  // The user may be importing the object to resolve an unknown outcome.
+  // The user may be importing the object because the outcome of the creation is unknown.
   await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
   return true;
 }
 
-/** An unfinished creation that has created, or may have created, an imported object. */
+/** An unfinished creation that may have created the imported object. */
 interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
 }
 
-/** Returns the unfinished creations of all resources that have created, or may have created, an imported object. */
+/** Returns the unfinished creations of all resources that may have created the imported object. */
 async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
   const creators: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
@@ -165,14 +164,14 @@ async function findPossibleCreators(context: Context, { id }: ApiObject): Promis
   return creators;
 }
 
-/** Returns the id of the created object if the operation has ended. A running operation may still name a different object. */
+/** Returns the id of the created object if the operation has ended. A running operation may still contain a different id. */
 async function createdBy(context: Context, { operation }: Entry): Promise<string | undefined> {
-  // If another resource's operation can't be read, the import must not fail: that operation may have created the object.
+  // If the operation of another resource can't be read, the import must not fail, because that operation may have created the object.
   const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
   return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;
 }
 
-/** Records that the state contains an object, so that no unfinished creation deletes or adopts it (I3). */
+/** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
 async function releaseObject(
   creators: readonly PossibleCreator[],
   context: Context,
@@ -181,7 +180,7 @@ async function releaseObject(
   const { journal } = context.session;
   for (const { key, isCertain } of creators) {
     if (isCertain) {
-      // A check may have assigned the key to the creation's resource, and a request with that key would return the imported object.
+      // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);
     } else await journal.extend(key, { imported: [id] });
@@ -198,12 +197,12 @@ async function releaseObject(
 async function compareForImport(context: Context, inputs: Desired, id: string) {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
-  // Unless the service is known to convert keys to lower case, a label whose key differs in case may belong to somebody else.
+  // A label whose key differs only in case may belong to another user, unless the service is known to convert keys to lower case.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
   const ignored = session.tracker.ignoredBy(inputs.key);
   const found = stateAsFound(exact, object, inputs, ignored);
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: found, news: inputs });
-  // An empty list removes keys that the reply omits. The update must not remove any other omitted property.
+  // An empty list of keys also removes keys that the reply omits. The update must not remove any other omitted property.
   const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
     const value = found[field.name];
     const isSame = sameValue(field, value, desired);
@@ -217,7 +216,7 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   return { object, found, wanted, differences };
 }
 
-/** Reports whether this is the only field that an update could remove, because the reply contains all the others and the revision. */
+/** Reports whether the reply contains the revision and all other fields, so that an update can't remove any other field. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>
@@ -260,7 +259,7 @@ function stateAsFound(
 }
 
 /**
- * Returns the program's value if the object has, or may have, that value. An update must not remove an ignored value that the reply omits.
+ * Returns the program's value if the object has, or may have, this value. An update must not remove an ignored value that the reply omits.
  */
 function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
@@ -275,8 +274,8 @@ function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored
 }
 
 /**
- * Reports whether an omitted property is treated as not set, because many services omit empty values. The address may be in a different
- * field.
+ * Reports whether an omitted property is treated as not set, because many services omit empty values. A different field may contain the
+ * address.
  */
 function isAbsentValue({ field, isShown, desired, object }: PropertySides): boolean {
   if (isShown || field.change !== "in place") return false;
@@ -286,7 +285,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
     : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
-/** Returns the error for an imported object that can't be updated to match the program. @param cause the update's error */
+/** Returns the error for an imported object that can't be updated to match the program. @param cause the error of the update */
 function importDiffers(
   { kind }: Context,
   id: string,

@@ -21,14 +21,14 @@ import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
- * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object, and that reply may just
- * repeat the request.
+ * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. The reply may have
+ * repeated the request without changes.
  */
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
-  /** Nothing was created, or the creation left a failed object. */
+  /** The creation failed, and may have left a failed object. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
-  /** The service replays a stored failure for this key (§4.7), so another key is required. */
+  /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
 /**
@@ -56,7 +56,7 @@ export async function runCreation(
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
-      // The service may have purged the finished operation. The key still leads to its result (E2).
+      // The service may have purged the finished operation. A request with the same key still returns the result (E2).
     }
     const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
@@ -79,7 +79,7 @@ async function sendRequest(
   isResumed: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
-  // The record may be incomplete or damaged.
+  // The record may be incomplete or invalid.
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
   if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
@@ -104,10 +104,7 @@ async function sendRequest(
     : { kind: "created", object, isEcho: true };
 }
 
-/**
- * Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since then
- * (§4.7).
- */
+/** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
   const ref = { kind: context.kind, id: object.id, project: sent.project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
@@ -122,7 +119,7 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
-/** Waits for the operation and reads its result. Any final status other than `done` is a failure. */
+/** Waits for the operation, and reads its result. Any final status other than `done` is a failure. */
 async function waitForCreation(
   context: Context,
   begun: Operation,
@@ -148,14 +145,14 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
   if (object !== undefined) return { ...named, object };
-  // If a project can't be found, it doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
+  // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
 
 /** The error codes of the result link after which the list may still contain the object. */
 const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
-/** Reads the result of a finished operation through its link, or from the list if the service doesn't provide a link (§4.8). */
+/** Reads the result of a finished operation from its link, or from the list if there is no usable link (§4.8). */
 async function readCreatedObject(
   context: Context,
   operation: Operation,
@@ -174,7 +171,7 @@ async function readCreatedObject(
   const gone = new CloudInfraError("no_result", missing, details);
   if (isResumed && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
-    // A working result link doesn't prove that the service supports GET for single objects.
+    // A valid result link doesn't prove that the service supports GET for single objects.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
@@ -189,7 +186,7 @@ async function readCreatedObject(
   throw gone;
 }
 
-/** Derives the key of the next attempt from the previous one, so that a machine that has only the saved key derives the same keys. */
+/** Derives the key of the next attempt from the previous key. A different machine with the saved key derives the same keys. */
 export function nextKey(key: string): string {
   const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // a UUID of version 4, as the service requires (§4.7)
@@ -198,13 +195,10 @@ export function nextKey(key: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The longest chain of derived keys. */
+/** The maximum number of derived keys. */
 const MAX_SPENT_KEYS = 16;
 
-/**
- * Returns the key to try after a spent key. If the spent key is derived from `first`, this is its successor. Otherwise, it is `first`,
- * which hasn't been sent yet.
- */
+/** Returns the next key after a spent key: its successor if it was derived from `first`, or else `first`, which hasn't been sent yet. */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;
   for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {
@@ -215,10 +209,7 @@ export function keyAfter(spent: string | undefined, first: string): string {
   return first;
 }
 
-/**
- * Throws an error if another process has resumed the creation in the meantime. This process may have outlived its killed CLI, and the next
- * `up` may have saved the object and updated it to match a newer program.
- */
+/** Throws an error if another process has resumed the creation in the meantime, and may have saved and updated the object. */
 export async function requireNotTakenOver(
   { session, kind }: Context,
   id: string,
@@ -228,7 +219,7 @@ export async function requireNotTakenOver(
   throw new CloudInfraError("conflict", `another process has resumed the creation of ${kind.name} ${id}`);
 }
 
-/** Extends the creation's journal entry (M3). */
+/** Adds fields to the journal entry of a creation (M3). */
 export async function extendEntry({ session }: Context, { key }: Pending, more: EntryUpdate): Promise<void> {
   if (key !== undefined) await session.journal.extend(key, more);
 }

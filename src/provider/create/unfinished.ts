@@ -13,21 +13,21 @@ import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { nextKey, requireNotTakenOver, runCreation } from "./run";
 
-/** An unfinished creation of an earlier run, and the evidence of who owns its object. */
+/** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. */
 export interface UnfinishedCreation extends Pending {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
-  /** The id of the object, if create has returned it. */
+  /** The id of the object, if create has returned the object to the engine. */
   readonly id?: string | undefined;
   /** The key of the resource that the creation replaces. */
   readonly replaces?: string | undefined;
-  /** Whether the user may have kept the object on purpose, for example with `retainOnDelete`. */
+  /** Whether the user may have kept the object intentionally, for example with `retainOnDelete`. */
   readonly isLate?: boolean | undefined;
 }
 
 /**
- * @param keyAt the time at which the key in the state was generated. An earlier creation belongs to a former resource with the same URN:
- * another machine may have finished it, and the program may have renamed or released that resource
+ * @param keyAt the time at which the key in the state was generated. An older creation belongs to a former resource with the same URN,
+ * which may have been finished, renamed or released
  */
 export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
@@ -35,16 +35,16 @@ export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation
 }
 
 /**
- * Returns the possible purposes of an unfinished creation for an existing resource: to replace it, or to create it. With `--replace` or a
- * tainted resource, the engine doesn't inform the provider that the resource exists.
+ * Returns the possible purposes of an unfinished creation for an existing resource: to replace or to create the resource. After `--replace`
+ * or a taint, the engine doesn't inform the provider that the resource exists.
  */
 export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
 /**
- * Reports whether the state already contains the creation of a journal entry. Some services reuse ids, so a replacement may have the same
- * id as the object in the state. With `--replace` or a tainted resource, the entry doesn't name the replaced resource.
+ * Reports whether the state already contains the creation in a journal entry. Ids alone are not sufficient, because a replacement may have
+ * the same id as the replaced object.
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
@@ -60,8 +60,8 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 
 /**
  * Reports whether the object of an unfinished creation may be deleted (I3). The object may be deleted if the state records the creation, or
- * if the engine never saved the object. The engine never saved it if create didn't return it, or if the state still contains the object to
- * be replaced.
+ * if the engine hasn't saved the object. The engine hasn't saved it if create didn't return it, or if the state still contains the replaced
+ * object.
  */
 function mayDelete(
   { session }: Context,
@@ -74,8 +74,8 @@ function mayDelete(
 }
 
 /**
- * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If there are two, create
- * resumes the later one, and the other is finished and discarded (C1).
+ * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If the state and the journal
+ * contain different creations, create resumes the later creation. The earlier creation is finished and discarded (C1).
  */
 export async function findUnfinishedCreation(
   context: Context,
@@ -111,7 +111,7 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Moves a resource's journal entry to its current URN, because a new resource may use the former one. */
+/** Moves the journal entry of a resource to its current URN, because a new resource may use the former URN. */
 async function moveToOwnUrn(
   { session }: Context,
   purpose: CreationPurpose,
@@ -124,14 +124,14 @@ async function moveToOwnUrn(
 }
 
 /**
- * Reports whether an entry records the retry of an unfinished creation. `recover` can't determine whether the retry was sent, so the entry
- * is used only if the first creation is known to have failed.
+ * Reports whether an entry records the retry of an unfinished creation. `recover` doesn't know whether the retry was sent, so the entry is
+ * used only if the first creation has certainly failed.
  */
 function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
   return recovered && first !== undefined && key === nextKey(first);
 }
 
-/** Returns the retry of an unfinished creation, if `recover` has written an entry for it. */
+/** Returns the retry of an unfinished creation, if `recover` has written a journal entry for it. */
 export async function findRecoveredRetry(
   { session }: Context,
   inputs: Desired,
@@ -146,7 +146,7 @@ export async function findRecoveredRetry(
 /**
  * Finishes and discards the unfinished creations of an existing resource.
  *
- * @param purposes their purposes. Only a call that has the resource's current URN may pass that URN
+ * @param purposes the purposes of the creations. Only a call that has the resource's current URN may pass that URN
  */
 export async function finishUnfinishedCreations(
   context: Context,
@@ -173,8 +173,8 @@ export async function finishUnfinishedCreations(
 }
 
 /**
- * Finishes an unfinished creation that is no longer needed. Waits for it or resends its request, then deletes the object if I3 allows that,
- * or warns about it. If the object may not be deleted, the request isn't resent, because that might create an object that nobody needs.
+ * Finishes an unfinished creation that is no longer needed. Waits for the creation or resends its request. The object is deleted only if
+ * rule I3 allows the deletion. Otherwise, the request isn't resent, and a warning is printed.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
  * @returns whether it has, or may have, created an object
@@ -218,8 +218,8 @@ async function runAndDiscard(
 }
 
 /**
- * Deletes the object of a creation that is no longer needed. Warns about it instead if I3 doesn't allow that, or if the resource has the
- * option `retainOnDelete`.
+ * Deletes the object of a creation that is no longer needed. If rule I3 or the option `retainOnDelete` prevents the deletion, prints a
+ * warning.
  *
  * @param inputs the inputs of the creation's resource
  */
@@ -238,8 +238,8 @@ export async function discard(
 }
 
 /**
- * Records that this process resumes or discards the unfinished creation of the resource with this key. After a rename by alias, another
- * process may find the same creation for a different resource.
+ * Records that this process resumes or discards the unfinished creation of a resource. After a rename by alias, another process may find
+ * the same creation for a different resource.
  *
  * @returns whether another process has recorded the same. Each process records before it checks, so at least one of them finds the other's
  * record
@@ -249,14 +249,14 @@ export async function isResumedElsewhere({ session }: Context, resource: string)
   return session.journal.run.hasOther({ resuming: resource });
 }
 
-/** Reports whether this run has finished an unfinished creation, or the user has given it up. */
+/** Reports whether an unfinished creation was finished in this run, or given up by the user. */
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;
   return (await journal.run.has({ finished: key })) || journal.isGivenUp(key);
 }
 
-/** Records for all processes of this run that a creation is finished. */
+/** Records that a creation is finished, for all processes of this run. */
 export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ finished: key });
 }

@@ -26,11 +26,11 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), this function fails unless the object no
- * longer exists. Live objects are never deleted (L2).
+ * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), throws an error unless the object no longer
+ * exists. Live objects are never deleted (L2).
  *
- * @param isRetained whether the program sets the option `retainOnDelete`. If it does, and the service doesn't support DELETE, the object is
- * kept with a warning. The engine uses the option from the state, which may be outdated
+ * @param isRetained whether the program sets the option `retainOnDelete`. The object is then kept with a warning if the service doesn't
+ * support DELETE. The engine uses the option from the state, which may be outdated
  * @param state the recorded object. If this process has already read a different object with that id, no request is sent
  */
 export async function removeObject(
@@ -55,12 +55,12 @@ export async function removeObject(
     await context.progress.during("waiting for confirmation", () =>
       waitForConfirmation(context, ref, accepted, state),
     );
-    // Some services accept a DELETE for any id, even if no object has it.
+    // Some services accept a DELETE for any id, even if there is no such object.
     if (!finder.hasSeenProjectOf(ref)) await requireVisibleProject(context, ref);
     tracker.recordDeleted(identityOf(context, id));
     return;
   }
-  // If the reply to a successful DELETE was lost, reads may lag.
+  // If the reply to a successful DELETE was lost, reads may still return the object.
   const left = await readUntil(
     context,
     () => findFresh(context, ref),
@@ -73,9 +73,9 @@ export async function removeObject(
 }
 
 /**
- * Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing.
+ * Waits for the deletion to end. If the deletion failed, the object still exists.
  *
- * @returns a deletion without an operation if the operation no longer exists, so that only the object shows the result
+ * @returns a deletion without an operation if the operation no longer exists, so that only the object reveals the result
  */
 async function waitForDeletion(context: Context, id: string, accepted: AcceptedOperation): Promise<Accepted> {
   try {
@@ -110,7 +110,7 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
 const HINT_IF_SENT =
   "The reply to an earlier attempt was lost, so the deletion may already be in progress. Run the command again";
 
-/** Sends the DELETE. For projects, records the request first, because a project that is no longer visible isn't necessarily deleted. */
+/** Sends the DELETE. The request for a project is recorded first, because an invisible project isn't necessarily deleted. */
 async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
   const { client, journal } = context.session;
   const requests = kind.requests(client);
@@ -127,8 +127,8 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
 }
 
 /**
- * Waits until the service no longer returns the object. One check is enough if the service reports the end of the deletion. Otherwise, two
- * checks are required, because a list may lag.
+ * Waits until the service no longer returns the object. If the service reports the end of the deletion, one check is sufficient. Otherwise,
+ * two checks are required, because a list may lag.
  */
 async function waitForConfirmation(
   context: Context,
@@ -152,7 +152,7 @@ async function waitForConfirmation(
   }
 }
 
-/** Returns the error for an object that DELETE doesn't find, although the service still returns it. The cause may be an outage. */
+/** Returns the error for an object that DELETE doesn't find, but that the service still returns. The cause may be an outage. */
 function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
   const { method, path, traceId, attempts } = reply;
   const message = `the service reported that it didn't find ${kind.name} ${id} to delete, but still returns it`;

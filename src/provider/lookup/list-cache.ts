@@ -3,36 +3,34 @@ import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
 /**
- * The number of reads per page after which a search reads the next page. The engine runs only a few calls at a time, so the total number of
- * reads is unknown. The cache alternates between pages and single GETs until the list is complete.
+ * The number of reads that justify another page of a list. The engine runs only a few calls at a time, so the total number of reads is
+ * unknown. With few reads, a GET for each object is cheaper than further pages.
  */
 const READS_PER_PAGE = 2;
-/** Reads that arrive within this time, in milliseconds, share one list. */
+/** The time in which several reads share one list, in milliseconds. */
 const BATCH_WINDOW_MS = 20;
-/** After a pause of this length, in milliseconds, a read starts a new series. */
+/** The time without reads after which the count of reads restarts, in milliseconds. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/**
- * The engine starts a deletion when a previous one ends. A list request waits until no deletion has ended for this long, in milliseconds.
- */
+/** The list is requested after this time without a finished deletion, in milliseconds, because the engine may start another one. */
 const DELETION_PAUSE_MS = 50;
 /** The maximum time that a list request waits for further deletions, in milliseconds. */
 const MAX_DELETION_PAUSE_MS = 300;
 
-/** Shares one list request among calls that need the list at about the same time. */
+/** Shares a single list request among calls that need the list at about the same time. */
 export class ListCache implements PauseListener {
   /** The pause before the request for the next page, if any. */
   pause: Pause | undefined;
   private listing: ListReading | undefined;
-  /** The most recent list, even if a write has invalidated it. */
+  /** The most recent list, even if a write has made it invalid. */
   private latest: ListReading | undefined;
   private queued: Promise<ListReading> | undefined;
-  /** The list that confirms the deletions accepted since the most recent list started. */
+  /** The list that confirms all deletions since the start of the most recent list. */
   private confirmation: Promise<ListReading> | undefined;
   private window: Promise<void> | undefined;
   private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
-  /** The number of reads in the current series, since the last write. */
+  /** The number of reads in the current series since the last write. */
   reads = 0;
 
   constructor(
@@ -40,7 +38,7 @@ export class ListCache implements PauseListener {
     private readonly clock: Clock,
   ) {}
 
-  /** Reports whether the cache has a recent list that {@link seek} can search. */
+  /** Reports whether the cache has a recent list that `seek` can search. */
   get usable(): boolean {
     return this.current !== undefined;
   }
@@ -50,19 +48,19 @@ export class ListCache implements PauseListener {
     return this.latest?.isLong ?? false;
   }
 
-  /** The number of pages requested. */
+  /** The number of requested pages. */
   get page(): number {
     return this.latest?.pages ?? 0;
   }
 
-  /** Counts a read of an object in this list. */
+  /** Counts a read of an object in the list. */
   recordRead(): void {
     const now = this.clock.now();
     this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
     this.lastReadAt = now;
   }
 
-  /** Waits a moment for other reads of this list. */
+  /** Waits a short time, so that other reads can share the list. */
   otherReads(): Promise<void> {
     this.window ??= this.clock.sleep(BATCH_WINDOW_MS).finally(() => {
       this.window = undefined;
@@ -71,7 +69,7 @@ export class ListCache implements PauseListener {
   }
 
   /**
-   * Searches a list that is at most 30 s old and not older than the last write. Reads further pages if needed.
+   * Searches a list that is at most 30 s old and not older than the last write. Reads further pages if necessary.
    *
    * @param isPatient whether to read all pages, even if a GET for each object would be cheaper
    * @returns `costly` if there were so few reads that a GET for each object is cheaper than further pages
@@ -93,12 +91,12 @@ export class ListCache implements PauseListener {
     return (this.current ?? this.begin()).whole();
   }
 
-  /** Returns a complete list that is requested after this call. Calls that arrive while a list is being read share the next one. */
+  /** Returns a complete list that is requested after this call. Calls during a list request share the next request. */
   fresh(): Promise<Objects> {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** Returns the first page of a list that is requested after a series of deletions, so that it confirms all of them. */
+  /** Returns the first page of a list that is requested after a series of deletions. A single list then confirms all deletions. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {
@@ -156,11 +154,11 @@ export type Objects = ReadonlyMap<string, ApiObject>;
 
 const USABLE_FOR_MS = 30_000;
 
-/** Reads a list page by page, and only as far as needed. */
+/** Reads a list page by page, but not further than necessary. */
 export class ListReading {
-  /** The objects of the pages read. While a list changes, two pages may contain the same object. */
+  /** The objects on the pages that were read. If the list changes, two pages may contain the same object. */
   readonly objects = new Map<string, ApiObject>();
-  /** The number of pages requested. */
+  /** The number of requested pages. */
   pages = 0;
   isWhole = false;
   /** Whether the list has more than one page. */
@@ -187,12 +185,12 @@ export class ListReading {
     return this.work !== undefined;
   }
 
-  /** The requests in progress. They may fail. */
+  /** The requests in progress, which may fail. */
   get work(): Promise<unknown> | undefined {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** Reports whether the list is being read or was completed in the last 30 s. The age of an incomplete list is measured from its start. */
+  /** Reports whether the list is being read, or was read in the last 30 s. The age of an incomplete list starts with its first request. */
   get isUsable(): boolean {
     if (this.isBroken) return false;
     return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
@@ -235,7 +233,7 @@ export class ListReading {
         return;
       }
       this.isWhole = true;
-      // The time between the requests counts towards the age of the list.
+      // The age of the list includes the time between its requests.
       this.usableFrom = this.clock.now() - this.restedMs;
     } catch (error) {
       this.isBroken = true;

@@ -13,29 +13,27 @@ import {
   toLookupResult,
 } from "./object-getter";
 
-/** Looks up objects with GET if the service supports it and it is cheaper. Otherwise, looks them up in complete lists (§4.3, §4.4). */
+/** Looks up objects with GET, or in complete lists if they are cheaper or the service doesn't support GET (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
   private readonly gets: ObjectGetter;
   /** The projects that the service has returned, directly or as the project of an instance. */
   private readonly projects = new Set<string | undefined>();
-  /** The objects that the service has returned, with their latest values. */
+  /** The objects that the service has returned, with their most recent values. */
   private readonly shown = new Map<string, ApiObject>();
 
   constructor(
     private readonly client: Client,
     private readonly clock: Clock,
-    /**
-     * The timeout of a list, in milliseconds. Several calls share a list, so it doesn't end at the deadline of the call that started it.
-     */
+    /** The timeout of a list, in milliseconds. The deadline of a single call doesn't apply, because several calls share a list. */
     private readonly listTimeoutMs: number,
   ) {
     this.gets = new ObjectGetter(client, (ref, object) => this.recordShown(ref, object));
   }
 
   /**
-   * Looks up an object for a refresh. The result may be up to 30 s old. A single read sends one GET, and many reads share one list. If
-   * there are only a few reads and the list is long, each read may send its own GET.
+   * Looks up an object for a refresh. The result may be up to 30 s old. A single read sends a GET, and many reads share a list. If the list
+   * is long and there are only a few reads, each read may send its own GET.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
@@ -50,24 +48,24 @@ export class ObjectFinder {
     return alone ?? resultInList(await this.inTime(cache, cache.recent(), ref, options), ref);
   }
 
-  /** Reports whether the object appears only in lists, which may lag behind. */
+  /** Reports whether only lists contain the object. Lists may lag behind writes. */
   isListOnly(kind: Kind, id: string): boolean {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** Looks up an object without the cache. Uses GET, or a list if the service doesn't support GET. */
+  /** Looks up an object without the cache. If the service doesn't support GET, the object is looked up in a list. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
 
-  /** Looks up an object in a complete list that is requested now. */
+  /** Looks up an object in a complete list that is requested after this call. */
   async findInList(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return resultInList(await this.list(ref, "fresh", options), ref);
   }
 
   /**
-   * Looks up an object that this process has just deleted. One list confirms all deletions that were accepted before it started. If the list
-   * has several pages and GET works, a GET is cheaper, because each of many deletions would otherwise read all remaining pages.
+   * Looks up an object that this process has just deleted. One list confirms all deletions that were accepted before it started. If the
+   * list has several pages, a GET is cheaper, because each deletion would otherwise read all pages.
    */
   async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
@@ -77,13 +75,13 @@ export class ObjectFinder {
       await this.probeGet(ref.kind, objects, options);
     }
     const alone = this.gets.works(ref.kind) ? await this.gets.get(ref, options) : undefined;
-    // GET may return a deleted object long after it has disappeared from the list.
+    // GET may still return a deleted object long after the object has disappeared from the list.
     return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
 
   /**
-   * Looks up an object with a different method from the first lookup, so that the two can't fail for the same reason. After a list, uses
-   * GET, or a second list if GET isn't known to work. After GET, uses a list.
+   * Looks up an object with a different method than the first lookup, because both lookups could otherwise fail for the same reason. A list
+   * confirms the result of GET. GET confirms the result of a list, or a second list does if GET isn't known to work.
    *
    * @param last what to look up if only a second list can confirm the first lookup
    */
@@ -101,12 +99,12 @@ export class ObjectFinder {
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
-    // If GET has never worked, its 404 proves nothing.
+    // If GET has never returned an object, a 404 proves nothing.
     await this.probeGet(ref.kind, objects, options);
     return this.gets.works(ref.kind) ? result : this.findInList(last, options);
   }
 
-  /** Completes a list item with the result of GET. Returns the item unchanged if GET isn't supported or doesn't find the object. */
+  /** Completes a list item with the result of GET. If GET isn't supported or doesn't find the object, returns the item unchanged. */
   async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
     const found = await this.gets.getAgain(ref, options);
     if (found === undefined) return item;
@@ -120,7 +118,7 @@ export class ObjectFinder {
     return this.inTime(cache, age === "recent" ? cache.recent() : cache.fresh(), ref, options);
   }
 
-  /** Reports whether the service has returned the object's project, or any instance in that project, to this token. */
+  /** Reports whether the service has returned the object's project, or an instance in that project, to this token. */
   hasSeenProjectOf(ref: ObjectRef): boolean {
     return this.projects.has(projectOf(ref));
   }
@@ -130,7 +128,7 @@ export class ObjectFinder {
     this.projects.add(projectOf(ref));
   }
 
-  /** Returns the object as this process last read it, regardless of its age. */
+  /** Returns the object as this process last read it, regardless of the age of the read. */
   lastSeen({ kind, id }: ObjectRef): ApiObject | undefined {
     return this.shown.get(`${kind.name} ${id}`);
   }
@@ -145,7 +143,7 @@ export class ObjectFinder {
     for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
-  /** Waits for a shared list, but only until the call's own deadline. If one call times out, the others keep waiting for the list. */
+  /** Waits for a shared list until the deadline of the call. If one call times out, other calls keep waiting for the list. */
   private inTime<T>(
     cache: ListCache,
     work: Promise<T>,
@@ -193,7 +191,7 @@ export class ObjectFinder {
     }
   }
 
-  /** Tests whether GET works, with objects from the page that was just read. Some of them may have been deleted since then. */
+  /** Tests whether GET works for objects of the page that was just read. Some of these objects may have been deleted in the meantime. */
   private async probeGet(kind: Kind, objects: Objects, options: LookupOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
@@ -202,7 +200,7 @@ export class ObjectFinder {
       try {
         await this.gets.get({ kind, id, project: undefined }, options);
       } catch (error) {
-        // The GET is only a test, so its error must not fail the call.
+        // The GET is only a test, so its failure must not affect the call.
         if (!isCloudInfraError(error)) throw error;
       }
     }

@@ -5,23 +5,23 @@ import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress/progress";
 import type { Objects } from "./list-cache";
 
-/** The maximum number of GETs per kind that only test whether GET works. */
+/** The maximum number of GETs that only test whether GET works, for each kind of object. */
 const MAX_PROBES = 6;
-/** After this many consecutive replies that reject GET, or don't find an object from a list, GET is treated as unsupported. */
+/** The number of consecutive unsuccessful replies after which GET is treated as unsupported. */
 const ENOUGH_EVIDENCE = 2;
 
-/** Tracks whether the service supports GET for one kind of object, which the specification doesn't cover (§4.8). */
+/** The knowledge about GET for one kind of object. The specification doesn't define this request (§4.8). */
 class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
   isRefused = false;
   refusals = 0;
   probes = 0;
-  /** The ids that appear in a list, but that GET doesn't find. A list may lag behind, so these ids prove nothing about other ids. */
+  /** The ids of objects that a list contains but GET doesn't find. A list may lag, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 
-/** Reads single objects with GET if the service supports it. */
+/** Reads single objects with GET, if the service supports GET. */
 export class ObjectGetter {
   private readonly kinds = new Map<Kind["name"], GetSupport>();
 
@@ -43,7 +43,7 @@ export class ObjectGetter {
   }
 
   /**
-   * Reads an object. If GET has worked before, a single rejection may be an error, so the request is repeated once.
+   * Reads an object. If GET has worked before, a rejected request is repeated once, because a single rejection may be an error.
    *
    * @returns `undefined` if the service doesn't support GET for this object
    */
@@ -52,8 +52,8 @@ export class ObjectGetter {
   }
 
   /**
-   * Reads an object that appears in a list, but that GET hasn't found. Either reply may be wrong, so GET is repeated if it has worked
-   * before.
+   * Reads an object that a list contains but GET hasn't found. If GET has worked before, the request is repeated, because either reply may
+   * be wrong.
    *
    * @returns `undefined` if GET doesn't find it
    */
@@ -67,7 +67,7 @@ export class ObjectGetter {
     return undefined;
   }
 
-  /** Reads an object that appears in a list, even if one earlier reply has rejected GET. */
+  /** Reads an object that a list contains. A single earlier rejection of GET is ignored. */
   async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
     const first = await this.confirmed(ref, options);
@@ -76,7 +76,7 @@ export class ObjectGetter {
     return result !== undefined && "found" in result ? result.found : undefined;
   }
 
-  /** Reports whether to send another GET only to test whether GET works. */
+  /** Reports whether another GET may be sent only to test whether GET works. */
   mayProbe(kind: Kind): boolean {
     const { works, isRefused, probes } = this.of(kind);
     return !works && !isRefused && probes < MAX_PROBES;
@@ -87,7 +87,7 @@ export class ObjectGetter {
     this.of(kind).probes += 1;
   }
 
-  /** Reports whether GET has worked, in this process or in the one that wrote the object's state. */
+  /** Reports whether GET has returned an object, in this process or in the process that wrote the state. */
   private hasWorked({ kind, wasReadByGet = false }: ObjectRef): boolean {
     return this.works(kind) || wasReadByGet;
   }
@@ -132,28 +132,30 @@ export class ObjectGetter {
 type LookupMethod = "get" | "list";
 
 /**
- * The result of looking up one object, and the method. `isDeleted` means that the service reports that the object was deleted. `isGone`
- * means that the reply was a 410, which a gateway may also return for the whole service.
+ * The result of a lookup, and its method. `isDeleted` means that the service returned the object as deleted. `isGone` means that the
+ * service returned 410. A gateway may return 410 for the whole service.
  */
 export type LookupResult =
   | { readonly found: ApiObject; readonly by: LookupMethod }
   | { readonly missing: LookupMethod; readonly isDeleted?: boolean; readonly isGone?: boolean };
 
-/** Identifies the object to look up. A project has no `project`. */
+/** A reference to the object to look up. `project` is undefined for a project. */
 export interface ObjectRef {
   readonly kind: Kind;
   readonly id: string;
-  /** The project as the program sets it. */
+  /** The project of the object, as the program sets it. */
   readonly project: string | undefined;
-  /** The remote value of the project, if it differs. Either one may be the id in the list of projects, and the other a name or a link. */
+  /**
+   * The remote value of the project, if it differs. The project's id may be this value or `project`, and the other value a name or a link.
+   */
   readonly shownProject?: string | undefined;
-  /** The recorded creation date. */
+  /** The creation date in the state. */
   readonly createdAt?: Recorded["createdAt"];
   /** Whether the state records that GET has returned the object. */
   readonly wasReadByGet?: boolean;
 }
 
-/** The limits of a lookup, and the progress to show while it waits. */
+/** The limits of a lookup, and the progress messages while it waits. */
 export interface LookupOptions extends CallOptions {
   readonly progress?: Pick<Progress, "during" | "pausing"> | undefined;
 }
@@ -163,22 +165,22 @@ export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult 
   return toLookupResult(objects.get(id), "list");
 }
 
-/** Decides whether an object exists, in the same way for reads, updates, deletions and lookups. */
+/** Determines whether an object exists. All lookups use the same criteria. */
 export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): LookupResult {
   if (found === undefined) return { missing: by };
   return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
 }
 
-/** The statuses of an object that no longer exists, even if the service still returns it. */
+/** The statuses of a deleted object that the service still returns. */
 const DELETED_STATUSES = new Set([
   ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],
 ]);
-/** Words that may accompany these statuses. Any other word, as in "to be deleted", may mean the opposite. */
+/** The words that may accompany one of the statuses of a deleted object. Any other word may change the meaning, as in "to be deleted". */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
 /**
- * Reports whether the status means that the object was deleted, regardless of case and separators. Some services keep returning deleted
- * objects.
+ * Reports whether the status of an object means that it was deleted. Some services keep returning deleted objects. Case and separators are
+ * ignored.
  */
 export function isDeleted({ fields: { status } }: ApiObject): boolean {
   if (typeof status !== "string") return false;

@@ -2,18 +2,18 @@ import { createRequire } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 
-/** Writes status messages for one resource, which Pulumi shows in the Info column of its display. */
+/** Writes status messages for a resource, which Pulumi displays in the Info column. */
 export interface StatusLog {
-  /** Resolves when the engine has received the message, or after 500 ms. It never rejects. */
+  /** Resolves when the engine has received the message, or after 500 ms. Never rejects. */
   write(message: string): Promise<void>;
 }
 
-/** The maximum time to wait until the engine accepts a message, in milliseconds. */
+/** The maximum wait until the engine has received a message, in milliseconds. */
 const LOG_MS = 500;
 
 /**
- * Sends messages to the engine's log service, whose address is the last argument of the provider process. If a message can't be sent, the
- * call doesn't fail or wait: status messages are dropped, and warnings go to the console instead.
+ * Sends messages to the engine, whose address is the last argument of the provider process. If a status message can't be sent, the message
+ * is dropped. Warnings are then printed to the console.
  */
 export class EngineLog {
   private client: EngineClient | undefined;
@@ -28,7 +28,7 @@ export class EngineLog {
     };
   }
 
-  /** Logs a warning for the stack, which Pulumi shows among the diagnostics at the end. */
+  /** Logs a warning for the stack. Pulumi displays the warning among the diagnostics at the end. */
   async warn(message: string): Promise<void> {
     const isTaken = await this.send({ severity: "WARNING", message });
     if (!isTaken) console.warn(message);
@@ -38,7 +38,7 @@ export class EngineLog {
   private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
     if (this.address === undefined) return false;
     try {
-      // Loaded for the first message, because a process that only checks and diffs doesn't need it.
+      // The module is loaded for the first message, because processes that only check and diff don't need it.
       const engine: typeof import("@pulumi/pulumi/proto/engine_pb") = require("@pulumi/pulumi/proto/engine_pb");
       const request = new engine.LogRequest();
       request.setSeverity(engine.LogSeverity[severity]);
@@ -62,7 +62,7 @@ interface Message {
   readonly severity: "INFO" | "WARNING";
   readonly message: string;
   readonly urn?: string;
-  /** Whether the message is a status message, which doesn't appear among the diagnostics. */
+  /** Whether the message is a status message, which Pulumi doesn't display among the diagnostics. */
   readonly ephemeral?: boolean;
 }
 

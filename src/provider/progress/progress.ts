@@ -4,30 +4,30 @@ import type { Pause, PauseListener } from "../../polling/schedule";
 import type { WaitProgress } from "../../polling/wait";
 import type { StatusLog } from "./engine-log";
 
-/** The time before a call shows its first message, in milliseconds, because each message costs the engine some time. */
+/** The time after which a call displays its first message, in milliseconds. Each message costs the engine some time. */
 const FIRST_MS = 3_000;
-/** Without progress, the message is updated after this share of the elapsed time, to show that the call is still running. */
+/** The time between two messages of a call without progress, as a share of the elapsed time. */
 const TICK_SHARE = 0.2;
 /** The minimum time between two updates of the message, in milliseconds. */
 const MIN_TICK_MS = 10_000;
-/** Shorter pauses, in milliseconds, would end before anybody could read the message. */
+/** The minimum duration of a pause that is displayed, in milliseconds. Shorter pauses end before anybody can read the message. */
 const MIN_SHOWN_PAUSE_MS = 2_000;
 
-/** The number of equal steps after which CI logs show the progress of an operation. */
+/** The number of equal steps in which CI logs display the progress of an operation. */
 const CI_STEPS = 4;
 const MINUTE_MS = 60_000;
-/** In CI, a call without progress logs a line after each of these numbers of minutes, and then every hour. */
+/** The numbers of minutes after which a call without progress logs a line in CI. Later lines follow every hour. */
 const CI_MARKS = [1, 5, 15];
 
 interface ProgressOptions {
   readonly clock: Clock;
-  /** Whether the output is a CI log, in which each message is a separate line. */
+  /** Whether the output is a CI log with a separate line for each message. */
   readonly inCi: boolean;
 }
 
 /**
- * Shows the progress of one call in the resource's status, for example `creating 42% · about 18 s left` or `deleting · waiting for
- * confirmation · 40 s elapsed`. In CI, it logs a line for each quarter of the progress or, if there is no progress, at growing intervals.
+ * Displays the progress of a call as the status message of the resource, for example `creating 42% · about 18 s left`. In CI, logs a line
+ * for each quarter of the progress or, if there is no progress, at increasing intervals.
  */
 export class Progress implements PauseListener {
   private readonly beganMs: number;
@@ -37,10 +37,10 @@ export class Progress implements PauseListener {
   private shown: string | undefined;
   private quarter = 0;
   private marks = 0;
-  /** Whether a message was written since the last mark. */
+  /** Whether a message was written since the last line in CI. */
   private isFresh = false;
   private cancel: (() => void) | undefined;
-  /** The time of the alarm that {@link cancel} cancels. */
+  /** The time of the alarm that `cancel` cancels. */
   private dueMs = 0;
 
   constructor(
@@ -51,13 +51,13 @@ export class Progress implements PauseListener {
     this.beganMs = options.clock.now();
   }
 
-  /** Shows the call's progress once it has taken a few seconds, until {@link clear} is called. */
+  /** Displays the progress of the call after a few seconds, until `clear` is called. */
   begin(): this {
     this.tickLater();
     return this;
   }
 
-  /** Shows the progress of an operation. @param step undefined after the operation has ended */
+  /** Displays the progress of an operation. @param step undefined after the operation has ended */
   show(step: Omit<OperationProgress, "atMs"> | undefined): void {
     const isOver = step === undefined || (this.step?.pause !== undefined && step.pause === undefined);
     this.step = step && { ...step, atMs: this.options.clock.now() };
@@ -80,7 +80,7 @@ export class Progress implements PauseListener {
     if (pause.at - clock.now() >= MIN_SHOWN_PAUSE_MS) this.write();
   }
 
-  /** Runs some work and shows what the call is waiting for. @param what a string, or a function that returns the current reason */
+  /** Runs a function, and displays the reason for the wait. @param what a string, or a function that returns the current reason */
   async during<T>(what: string | (() => WaitReason), work: () => Promise<T>): Promise<T> {
     const wait = typeof what === "string" ? () => ({ for: what }) : what;
     this.waits.push(wait);
@@ -92,12 +92,12 @@ export class Progress implements PauseListener {
     }
   }
 
-  /** Shows a status message that remains after the call. */
+  /** Displays a status message that remains visible after the call. */
   async showMessage(message: string): Promise<void> {
     await this.log.write(message);
   }
 
-  /** Removes the status message, which would otherwise remain during later steps. Must be called before the call returns. */
+  /** Removes the status message, which would otherwise remain visible. Must be called before the call returns. */
   async clear(): Promise<void> {
     this.cancel?.();
     this.cancel = undefined;
@@ -127,7 +127,7 @@ export class Progress implements PauseListener {
     else this.tickIn(Math.max(MIN_TICK_MS, TICK_SHARE * elapsedMs));
   }
 
-  /** Updates the message within a few seconds, because it may be outdated. */
+  /** Updates the message within a few seconds, because the current message may be outdated. */
   private tickSoon(): void {
     const isLater = this.dueMs - this.options.clock.now() > FIRST_MS;
     if (!this.options.inCi && this.cancel !== undefined && isLater) this.tickIn(FIRST_MS);
@@ -152,21 +152,21 @@ export class Progress implements PauseListener {
   }
 }
 
-/** Returns when the next line in CI is due, in milliseconds since the call began. */
+/** Returns the time of the next line in CI, in milliseconds since the call began. */
 function markMs(marks: number): number {
   return (CI_MARKS[marks] ?? (marks - CI_MARKS.length + 1) * 60) * MINUTE_MS;
 }
 
-/** The progress of an operation, as the wait loop reports it. */
+/** The progress of an operation, as the polling code reports it. */
 export interface OperationProgress extends Pick<WaitProgress, "progress" | "remainingMs" | "pause"> {
   /** The time at which the progress was reported, in milliseconds. */
   readonly atMs: number;
 }
 
-/** What a call is waiting for. */
+/** The reason why a call is waiting. */
 export interface WaitReason {
   readonly for: string;
-  /** The pause of a request that several calls share. */
+  /** The pause in a request that several calls share. */
   readonly pause?: Pause | undefined;
 }
 
@@ -175,20 +175,20 @@ export interface ProgressStatus {
   readonly verb: string;
   readonly step?: OperationProgress | undefined;
   readonly pause?: Pause | undefined;
-  /** The reasons to wait, from the outermost to the innermost. */
+  /** The reasons to wait, from the outermost to the innermost call. */
   readonly waits: readonly WaitReason[];
   /** The time since the call began, in milliseconds. */
   readonly elapsedMs: number;
-  /** The current time, on the clock of the pauses and steps. */
+  /** The current time, on the same clock as the pauses and steps. */
   readonly nowMs: number;
 }
 
-/** A percentage older than this, in milliseconds, is outdated. */
+/** The age after which a percentage is outdated, in milliseconds. */
 const FRESH_MS = 2_000;
 
 /** Formats a status message, for example `reading · listing instances (page 12) · the service returned 503 · retrying in 8 s`. */
 export function formatProgress({ verb, step, pause, waits, elapsedMs, nowMs }: ProgressStatus): string {
-  // The outermost wait describes the whole call best.
+  // The outermost reason describes the whole call best.
   const what = waits[0]?.for;
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
   const left = held === undefined ? timeLeft(step, nowMs) : undefined;
@@ -208,8 +208,8 @@ function timeLeft(step: OperationProgress | undefined, nowMs: number): string | 
 }
 
 /**
- * @param nowMs the current time if the message also counts down the remaining time. An outdated percentage would contradict the countdown,
- * so it is omitted
+ * @param nowMs the current time if the message also contains the remaining time. An outdated percentage would contradict the remaining
+ * time, so it is omitted
  */
 function percentOf(step: OperationProgress | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;

@@ -40,11 +40,11 @@ import { type Change, requestedChanges } from "./requested";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
- * Updates an object (§4.5): reads it, sends a complete body with If-Match, and checks the result.
+ * Updates an object (§4.5). Reads the object, sends a complete body with If-Match, and checks the result.
  *
  * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unsettled`, the update is sent even
  * if nothing has changed
- * @throws CloudInfraError `revision_conflict` if somebody else changed a managed property. In that case, nothing is overwritten
+ * @throws CloudInfraError `revision_conflict` if another user changed a managed property. In that case, nothing is overwritten
  * @throws NotApplied if the service accepted a change but didn't apply it
  */
 export async function applyUpdate(
@@ -61,7 +61,7 @@ export async function applyUpdate(
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
     if (!isCloudInfraError(error)) throw error;
-    // An update whose process was killed may have renamed the object and thereby changed its id.
+    // An earlier update of a killed process may have renamed the object, and thereby changed its id.
     const rename = renameOf(asked);
     throw await errorAfterRename(context, error, {
       ...rename,
@@ -79,7 +79,7 @@ export async function applyUpdate(
     : await writeOrKeep(context, change, before);
   const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
-  // An operation that can no longer be found may still be running.
+  // An operation that isn't found may still be running.
   const isUnknown = isOperation && ended === undefined;
   const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
@@ -97,8 +97,9 @@ export async function applyUpdate(
 }
 
 /**
- * Returns the state without the values that the program stops managing but must not remove from the object: an empty list of SSH keys, to
- * which somebody may have added keys since then, and the labels in `ignoreChanges`, if the program no longer sets any labels.
+ * Returns the state without the values that the program no longer manages but must not remove from the object. An empty list of SSH keys is
+ * such a value, because other users may have added keys. If the program no longer sets any labels, the labels in `ignoreChanges` are also
+ * such values.
  */
 function withoutReleased(
   { kind, session }: Context,
@@ -118,7 +119,7 @@ function withoutReleased(
   return { ...state, ...Object.fromEntries(kept) };
 }
 
-/** Returns the changed fields, and those that an earlier update may have set or may still set. */
+/** Returns the changed fields, and the fields that an earlier update may have set or may still set. */
 function fieldsToSet(
   { kind, session }: Context,
   olds: Recorded,
@@ -132,9 +133,7 @@ function fieldsToSet(
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
-/**
- * Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks it or sends it again.
- */
+/** Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks the change. */
 function notYetApplied(
   { deadline }: Context,
   change: Change,
@@ -150,18 +149,14 @@ function notYetApplied(
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
-/**
- * Returns the error for an object whose revision is older than the update. Such an object proves nothing about the update and isn't saved.
- */
+/** Returns the error for an object with a revision from before the update. An outdated object proves nothing, so it isn't saved. */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still returns an older revision of ${kind.name} ${change.id}`;
   const hint = "Run `pulumi up` again, on any machine, to check the result of the update";
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
-/**
- * Sends the update, and records it if its outcome is unknown. Without that record, an `up` with a reverted program would find no change.
- */
+/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would detect no change. */
 async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
     return await writeUpdate(context, change, before);
@@ -177,9 +172,9 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
 }
 
 /**
- * Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it.
+ * Waits for the operation of the update. If the operation doesn't end in time, the state records it, and the next `up` waits for it.
  *
- * @returns `undefined` if the operation no longer exists, so that only the object shows the result
+ * @returns `undefined` if the operation no longer exists, so that only the object reveals the result
  */
 async function finishOrKeep(
   context: Context,
@@ -199,7 +194,7 @@ async function finishOrKeep(
   }
 }
 
-/** Returns the error for a failed operation. An earlier attempt whose reply was lost may have renamed the object. */
+/** Returns the error for a failed operation. An earlier attempt with a lost reply may have renamed the object. */
 async function operationFailure(
   context: Context,
   change: Change,
@@ -211,8 +206,8 @@ async function operationFailure(
 }
 
 /**
- * Waits for the result, and records the accepted update if that fails. Without that record, the next `up` would report the update as
- * somebody else's change.
+ * Waits for the result of the update. If the wait fails, the state records the accepted update. Otherwise, the next `up` would report the
+ * update as a change by another user.
  */
 async function readBackOrKeep(
   context: Context,
@@ -236,7 +231,7 @@ async function readBackOrKeep(
   throw foundUnderOtherId(context, other, rename);
 }
 
-/** Returns the id in an update's reply or operation. A reply without the new name may contain a different object. */
+/** Returns the id in the reply or the operation of an update. A reply without the new name may contain a different object. */
 function reportedIdOf(
   { session }: Context,
   { news }: Change,
@@ -263,7 +258,7 @@ function renameOf(change: Change, reported?: ReportedId) {
   return { id: change.id, state, pending: pendingUpdate(change), reported };
 }
 
-/** Returns the error with the state after an update that the service may have accepted, and whose result is unknown. */
+/** Returns the error with the state after an update of unknown outcome that the service may have accepted. */
 function partialUpdate(
   change: Change,
   error: CloudInfraError,
@@ -279,7 +274,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
   return { asked: requestedChanges(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
-/** The error for a change that the service accepted but didn't apply. It contains the resulting state. */
+/** The error for a change that the service accepted but didn't apply, with the resulting state. */
 export class NotApplied extends CloudInfraError {
   constructor(
     readonly id: string,

@@ -10,23 +10,21 @@ import { type Context, fetchOperation, identityOf, objectRefOf } from "../contex
 import { isDeleted } from "../lookup/object-getter";
 import { PartialState } from "../partial-state";
 
-/** The id in an update's reply or operation. It proves a rename only if it can't belong to another object. */
+/** The id in the reply or the operation of an update. `isProof` means that the id can't belong to a different object. */
 export interface ReportedId {
   readonly id: string | undefined;
   readonly isProof: boolean;
 }
 
-/**
- * Reports whether an update of unknown outcome has requested a new name. Some services derive ids from names, so the id may change, too.
- */
+/** Reports whether an update of unknown outcome has requested a new name. Some services derive ids from names. */
 export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boolean {
   return typeof asked.name === "string" && asked.name !== name;
 }
 
-/** The number of characters of a long name that a derived id contains. */
+/** The maximum number of characters of a name that a derived id contains. */
 const MAX_NAME_CHARACTERS = 20;
 
-/** Reports whether an id may be derived from a name, because it contains the name's letters and digits. */
+/** Reports whether an id may be derived from a name, because the id contains the letters and digits of the name. */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
   const plainOf = (text: unknown): string =>
     (typeof text === "object" ? "" : String(text ?? ""))
@@ -36,7 +34,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
   return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
 }
 
-/** Reads an object that must exist. After a rename, it may have a different id, and an object that now has its former id is ignored. */
+/** Reads an object that must exist. If a rename has changed its id, a different object that now has the former id is ignored. */
 export async function presentUnlessRenamed(
   context: Context,
   id: string,
@@ -48,7 +46,7 @@ export async function presentUnlessRenamed(
   return object;
 }
 
-/** Returns the new id that an update's reply or operation names, if the service has an object with that id. */
+/** Returns the new id in the reply or the operation of an update, if there is an object with that id. */
 export async function findUnderReportedId(
   context: Context,
   { id, state, pending, reported }: Rename,
@@ -60,7 +58,7 @@ export async function findUnderReportedId(
     : other;
 }
 
-/** An update that may have changed an object's id. */
+/** An update that may have changed the id of an object. */
 interface Rename {
   readonly id: string;
   readonly state: Recorded;
@@ -68,7 +66,7 @@ interface Rename {
   readonly reported?: ReportedId | undefined;
 }
 
-/** Returns the error for an object that can't be found after an update. If its id may have changed, the state keeps the object. */
+/** Returns the error for an object that isn't found after an update. If its id may have changed, the state keeps the object. */
 export async function errorAfterRename(
   context: Context,
   error: CloudInfraError,
@@ -83,7 +81,7 @@ export async function errorAfterRename(
   return new PartialState(unclear, id, { ...state, pending }, unclear.hint ?? "");
 }
 
-/** Returns the error for an object that was found under a different id. The state records that id. */
+/** Returns the error for an object that was found with a different id. The state records the new id. */
 export function foundUnderOtherId(
   context: Context,
   other: string,
@@ -92,7 +90,7 @@ export function foundUnderOtherId(
   return otherIdError(context, id, other, { ...state, pending: { ...pending, otherId: other } });
 }
 
-/** Returns the error for an object whose id an update has changed. */
+/** Returns the error for an object whose id was changed by an update. */
 export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
   const message = `the id of ${kind.name} ${id} changed with its new name, to ${other}`;
   const hint =
@@ -116,7 +114,7 @@ function notFound({ kind: { name } }: Context, id: string, named: readonly strin
 }
 
 /**
- * Returns the id under which to delete an object, after an update that may have changed its id.
+ * Returns the id of an object to delete, after an update that may have changed the id.
  *
  * @throws CloudInfraError `not_found` if only the name identifies the object
  */
@@ -149,33 +147,32 @@ async function chooseId(context: Context, id: string, other: string, state: Reco
   );
 }
 
-/** Reports whether an object is the recorded one. After a rename, another object may get its former id. */
+/** Reports whether an object is the recorded object, because a different object may get the former id after a rename. */
 export function isSameObject({ fields }: ApiObject, state: Recorded): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
-/** Reports whether an object is certainly a different one: its id may have been reused, and its creation date differs. */
+/** Reports whether an object is certainly a different object, because its id may have been reused and its creation date differs. */
 export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Recorded): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
-/** Returns the id that an update's operation reports, if the operation has succeeded. */
+/** Returns the id in the operation of an update, if the operation has succeeded. */
 async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
   const ended = operation && (await fetchOperation(context, operation));
   return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
 }
 
-/** The new id of an object, if it is certain, and the ids of all objects with its new name. */
+/** The new id of an object, if the id is certain, and the ids of all objects with the new name. */
 interface RenamedObject {
   readonly id?: string | undefined;
   readonly named: readonly string[];
 }
 
 /**
- * Looks up an object whose id an update of its name may have changed. Other objects may have the same name, and objects that are created
- * together have the same creation date. An object therefore matches only if the update's reply or operation names it, or if the update was
- * accepted and the creation dates are equal.
+ * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
+ * reply or the operation of the update contains its id. After an accepted update, an object with the same creation date also matches.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */

@@ -12,9 +12,9 @@ import type { Field } from "../../model/resource-fields";
 import type { Secrets } from "../../model/secrets";
 
 /**
- * The decision about an update whose revision is outdated. `applied` means that the object already has the desired values. `retry` means
- * that the update can be retried, because nobody changed a managed property. `conflict` contains the properties in conflict, which may
- * include properties that the reply omits.
+ * The decision about an update with an outdated revision. `applied` means that the object already has the desired values. `retry` means
+ * that the update can be retried, because no managed property has changed. `conflict` contains the conflicting properties, including
+ * properties that the reply omits.
  */
 export type Verdict = "applied" | "retry" | { readonly conflict: readonly PropertySides[] };
 
@@ -23,7 +23,7 @@ export type Verdict = "applied" | "retry" | { readonly conflict: readonly Proper
  *
  * @param known.beforeUnknown the comparison before a request that may have been applied, if there was one
  * @param known.countsNew whether a field that the program sets for the first time has changed since it was last read
- * @param known.isKnown whether the object has the recorded revision, so that nobody has changed it
+ * @param known.isKnown whether the object has the recorded revision, so that no user has changed it
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
@@ -46,7 +46,7 @@ export function judgeConflict(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "applied";
-  // Many services omit empty fields, so an omitted property may have become empty.
+  // Many services omit empty fields, so an omitted property may be empty.
   const omitted = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
@@ -57,7 +57,7 @@ export function judgeConflict(
 const MAX_CELL_CHARACTERS = 48;
 const MAX_ROWS = 50;
 
-/** Returns a table of state, remote value and desired value for each property that is changed or in conflict. */
+/** Returns a table with the state, the remote value and the desired value of each property that is changed or in conflict. */
 export function conflictTable(
   sides: readonly PropertySides[],
   conflict: readonly PropertySides[],
@@ -68,7 +68,7 @@ export function conflictTable(
   return aligned(["property", "in your state", "now in the service", "desired"], rows);
 }
 
-/** Returns a table of remote value and desired value for each property that differs in an object to import. */
+/** Returns a table with the remote value and the desired value of each property that differs in an object to import. */
 export function importTable(sides: readonly PropertySides[], secrets: Secrets): readonly string[] {
   const rows = sides.map((side) => [
     nameOf(side, secrets),
@@ -86,12 +86,12 @@ function aligned(header: readonly string[], rows: readonly (readonly string[])[]
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
-/** Returns the names of properties for use in a sentence. */
+/** Returns the names of properties for a sentence in a message. */
 export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
   return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
 }
 
-/** Returns the name of a property. The keys of secret labels are secret, too. */
+/** Returns the name of a property, without the keys of secret labels. */
 function nameOf({ field, property }: PropertySides, { names, strings }: Secrets): string {
   return names.has(field.name) ? field.name : onOneLine(redact(property, strings));
 }
@@ -106,7 +106,7 @@ function rowOf(side: PropertySides, secrets: Secrets): string[] {
 
 function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Secrets): string {
   if (names.has(field.name)) return "[secret]";
-  // Redact first, because a truncated secret wouldn't be recognized.
+  // The text is redacted first, because a truncated secret would not be recognized.
   const text = (one: unknown): string =>
     onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
   if (value === undefined || value === null) return "(not set)";
@@ -119,7 +119,7 @@ function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Se
   );
 }
 
-/** Replaces line breaks, which would break the table. */
+/** Replaces line breaks, because they would break the table. */
 function onOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]+/gu, " ").trim();
 }

@@ -32,22 +32,22 @@ import { requireUpdatedObject, type WriteResult } from "./write";
 /** The result of an update. */
 export interface UpdateOutcome {
   readonly object: ApiObject;
-  /** The object in the reply to the update, before anybody could change it again. Not every service returns it. */
+  /** The object in the reply to the update, without later changes. Some services don't return the object. */
   readonly own?: ApiObject | undefined;
   readonly before?: ApiObject;
   /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];
-  /** Whether the object's revision comes from somebody else's update, which may have changed properties that the reply omits. */
+  /** Whether another user's update has set the revision of the object, and may have changed properties that the reply omits. */
   readonly isOthers?: boolean;
-  /** Whether the object is older than the update, so that it proves nothing. */
+  /** Whether the object is older than the update, so that it proves nothing about the update. */
   readonly isOutdated?: boolean;
 }
 
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
 
 /**
- * Reads the object until the change is visible, because a service may accept a change without applying it. After a 202, it waits until the
- * deadline. Otherwise, it waits only as long as lists may lag.
+ * Reads the object until the change is visible, because a service may accept a change without applying it. After a 202, the reads continue
+ * until the deadline. Otherwise, they continue only as long as lists may lag.
  */
 export async function waitUntilApplied(
   context: Context,
@@ -61,8 +61,7 @@ export async function waitUntilApplied(
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
     isOutdated === true ||
     (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
-  // While the object has its former revision, a field may still change if the reply omits it, or if its value may be a normalized form of the
-  // desired one.
+  // An omitted or normalized field of an object with its former revision may still change.
   const isOmitted = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
@@ -90,7 +89,7 @@ export async function waitUntilApplied(
   );
 }
 
-/** Reports whether the service returned 202 without an operation, so that it may apply the change later. */
+/** Reports whether the service returned 202 without an operation. The service may then apply the change later. */
 export function isPending(written: WriteResult): boolean {
   return (
     written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
@@ -102,7 +101,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
   const isOld = own !== undefined && isOlder(latest, own, past);
-  // Fields that the reply omits are unknown, not removed.
+  // Fields that the reply omits are unknown, so their values are kept.
   const object = isOld ? { ...own, fields: { ...latest.fields, ...own.fields } } : latest;
   const isComplete = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
   return {
@@ -114,7 +113,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   };
 }
 
-/** Returns the object in the reply to the update, unless it contains the former values because the service applies the change later. */
+/** Returns the object in the reply to the update, or `undefined` if the reply contains the former values after a 202. */
 export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
   if (sent.kind === "already applied") return sent.object;
   const { accepted } = sent;
@@ -129,7 +128,7 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
   return [before.revision, olds.revision];
 }
 
-/** Reports whether a lagging list contains no revision, or an earlier one than the update's reply. */
+/** Reports whether a lagging list contains no revision, or a revision from before the update's reply. */
 function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
   return latest.revision === undefined || past.includes(latest.revision);
@@ -141,11 +140,11 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 }
 
 /**
- * Returns the changed fields that don't have the desired value, a normalized form of it, or any other new value.
+ * Returns the changed fields that don't have the desired value, a normalized form of the desired value, or another new value.
  *
- * If an update's reply was lost, a remote value that a refresh accepted may be a normalized form of the desired value. A field that the
- * reply omits is treated as set. Some services keep the revision if nothing changes, or compute it from the fields that they return. A
- * value that contradicts the desired one in both the read and the reply is not treated as set.
+ * Fields that the reply omits are treated as set. A value that contradicts the desired value in both the read and the reply is not treated
+ * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
+ * nothing changes, or compute the revision from the fields that they return.
  */
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -153,7 +152,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   const sidesIn = (object?: ApiObject): PropertySides[] =>
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  // A new revision would mean that the update has changed only other fields.
+  // With a new revision, the update may have changed only other fields.
   const isAccepted = hasRevisionOf(after, before);
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
@@ -163,7 +162,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
-  // The reply may contain the former values, and the read may contain somebody else's later change.
+  // The reply may contain the former values, and the read may contain a later change by another user.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unapplied = sidesIn(after).filter(
@@ -176,29 +175,29 @@ function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: Wi
   return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
 }
 
-/** Reports whether a refresh accepted a remote value that may be a normalized form of the desired one. */
+/** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
 const mayBeAccepted = (side: PropertySides): boolean =>
   side.applied !== undefined && mayBeNormalizedForm(side);
 
-/** Reports whether the object has an unrecorded value that may be a normalized form of the desired one. */
+/** Reports whether the object has an unrecorded value that may be a normalized form of the desired value. */
 function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
 
-/** Reports whether a remote value means that the property is not set. */
+/** Reports whether a remote value means that the property has no value. */
 const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
-/** The reason why the object may have a desired value that it doesn't return. */
+/** The reason why the object may have a desired value that the reply doesn't contain. */
 export type PossibleReason =
   /** The service may return the former address instead of the mode. */
   | "address"
-  /** The service may normalize the value. An update of only that field would prove this, because it wouldn't change the revision. */
+  /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
-  /** The update changed nothing, so the object may have had the value before, in a normalized form. */
+  /** The update changed nothing, so the object may already have had the value in a normalized form. */
   | "former";
 
-/** Returns why the object may have a desired value that the reply doesn't contain. */
+/** Returns the reason why the object may have a desired value that the reply doesn't contain. */
 export function possibleReasonFor(
   change: Change,
   { object, unapplied, before }: UpdateOutcome,
@@ -211,7 +210,7 @@ export function possibleReasonFor(
   return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
-/** Reports whether the service has assigned an address, although it doesn't return the mode that was set. */
+/** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
 function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
@@ -219,9 +218,9 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
 }
 
 /**
- * Returns the state after an update. Fields that were not set have their former values, so that the next `up` finds the difference. If
- * somebody else has changed something since then, the state keeps the revision before that change. The next update then doesn't overwrite
- * it.
+ * Returns the state after an update. Fields that were not set keep their former values, so that the next `up` detects the difference. If
+ * another user has changed the object in the meantime, the state keeps the earlier revision. The next update then doesn't overwrite the
+ * change.
  */
 export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
   const { olds, news } = change;
@@ -242,7 +241,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...pickFields(others, remembered),
     ...Object.assign({}, ...appliedFields.map((field) => remoteValueAfter(field, change, outcome))),
   };
-  // If a mode was just set, a new address may be somebody else's choice, unless the update's reply contains it.
+  // If a mode was just set, a new address may have been set by another user, unless the update's reply contains the address.
   const marks = Object.fromEntries(appliedFields.map(({ name }) => [name, { value: news[name] }]));
   const modes = others.filter(
     (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
@@ -260,7 +259,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && omitted.includes(name);
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
-  // Without a mark, an address that somebody chose would look like one that the service assigned.
+  // Without a mark, an address that another user set would look like an address that the service assigned.
   const theirs = modes.filter(({ name }) => drifted.includes(name));
   const ofTheirs = theirs.map(({ name }) => [
     name,
@@ -280,13 +279,13 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   });
 }
 
-/** Reports whether an earlier update has marked a field because somebody had changed it and the program ignores the change. */
+/** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */
 function isMarked({ name }: Field, { olds, news }: Change): boolean {
   const mark = appliedIn(olds.applied ?? {}, name);
   return mark?.word !== undefined && mark.value === news[name];
 }
 
-/** Returns the remote value of an applied argument, unless somebody else has changed it since. */
+/** Returns the remote value of an applied argument, unless another user has changed it in the meantime. */
 function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): RemoteValues {
   const { news } = change;
   const { object, own, before } = seen;
@@ -309,8 +308,8 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
 }
 
 /**
- * Returns marks for applied values whose remote values are unknown, because somebody else may have changed them. If the service accepts the
- * applied value again at the same revision, a remote value that a refresh accepted is a normalized form of it.
+ * Returns marks for applied values whose remote values are unknown, because another user may have changed them. If the revision doesn't
+ * change when the same value is sent again, the remote value is a normalized form of the applied value.
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};
@@ -329,7 +328,7 @@ function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: read
   return marks;
 }
 
-/** Returns former values with their remote values. If the program sets such a value again, its remote value proves that it was applied. */
+/** Returns former values with their remote values. A later read can then prove that a former value was applied again. */
 function formerPairs({ olds, news }: Change, appliedFields: readonly Field[]): RemoteValues {
   const { remoteValues = {}, applied = {} } = olds;
   return Object.fromEntries(

@@ -17,25 +17,25 @@ import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../mod
 import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
 import { argumentsOf, type Context } from "../context";
 
-/** An update of one object: the state, the inputs, and the fields to set. */
+/** An update of an object: the state, the inputs, and the fields to set. */
 export interface Change {
   readonly id: string;
   readonly olds: Recorded;
   readonly news: Desired;
   readonly fields: readonly Field[];
-  /** Values that an earlier update of unknown outcome requested, and that the service may still set. */
+  /** The values of an earlier update of unknown outcome that the service may still set. */
   readonly unsettled?: RemoteValues | undefined;
-  /** Everything that the earlier update requested. */
+  /** All values that the earlier update requested. */
   readonly former?: RemoteValues | undefined;
-  /** The object from which the first body was built. */
+  /** The object from which the first request body was built. */
   readonly before?: ApiObject;
-  /** Paths to leave unchanged. @default the option `ignoreChanges`, which doesn't apply to creations */
+  /** The paths that the update must not change. @default the option `ignoreChanges`, which doesn't apply to creations */
   readonly ignored?: PropertyPaths;
 }
 
 /**
- * Returns the values that an update requests. Null removes a value. If the object already has a desired value that isn't recorded, somebody
- * else set it, unless an earlier update of unknown outcome requested it.
+ * Returns the values that an update requests, with null for removed values. A desired value that the object already has was set by another
+ * user, unless the state or an earlier update of unknown outcome contains the value.
  */
 export function requestedChanges({
   fields,
@@ -64,14 +64,14 @@ export function requestedChanges({
   return asked;
 }
 
-/** Returns labels without some keys. Returns no labels if the value isn't a map. */
+/** Returns labels without the given keys, or no labels if the value isn't a map. */
 function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Labels {
   const keys = paths.map(([, key]) => key);
   const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
   return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
 }
 
-/** The result of an update of unknown outcome. */
+/** The known result of an update of unknown outcome. */
 export interface RequestedOutcome {
   /** The properties of the state that the update has changed. */
   readonly made: RecordedMembers;
@@ -80,8 +80,8 @@ export interface RequestedOutcome {
 }
 
 /**
- * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, so that a later update
- * doesn't overwrite other people's changes.
+ * Compares the values that an update of unknown outcome requested with the object. The state keeps its revision, so that a later update
+ * doesn't overwrite changes by other users.
  *
  * @param isNormalized whether a different value is a normalized form of the desired one
  */
@@ -102,7 +102,7 @@ export function compareRequested(
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
-  // A property that the reply omits may have been removed since the update.
+  // A property that the reply omits may have been removed after the update.
   const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
@@ -127,8 +127,8 @@ export function compareRequested(
 }
 
 /**
- * Returns the state with the unrecorded values that an unsettled update has set. They belong to the program, so an update can remove them.
- * Values that the object had before, or that differ from the requested ones, belong to somebody else.
+ * Returns the state with the unrecorded values that an unsettled update has set, so that a later update can remove them. All other values
+ * of the object, including former values, are left out.
  */
 export function withUnsettled(
   fields: readonly Field[],
@@ -150,7 +150,7 @@ export function withUnsettled(
   return { ...state, ...values };
 }
 
-/** Returns a function that checks whether a property is managed or has changed since the object was last read. */
+/** Returns a function that reports whether a property is managed, or has changed since the object was last read. */
 function isNewSince(
   fields: readonly Field[],
   state: Recorded,
@@ -162,8 +162,7 @@ function isNewSince(
 }
 
 /**
- * Returns the object with the former values of labels that the update doesn't change. If the current values differ, somebody else has
- * changed them.
+ * Returns the object with the former values of labels that the update doesn't change. Different current values were set by another user.
  */
 function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));

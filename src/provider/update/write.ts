@@ -13,20 +13,20 @@ import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested";
 
-/** The result of an update: the service accepted its PUT, or the object was already as desired. */
+/** The result of an update: the service accepted the PUT, or the object already had the desired values. */
 export type WriteResult =
   | { readonly kind: "already applied"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
       readonly accepted: Accepted;
-      /** The object from which the body was built, at the revision in If-Match. */
+      /** The object from which the body was built. If-Match contains its revision. */
       readonly before: ApiObject;
     };
 
 const MAX_ATTEMPTS = 4;
 
 /**
- * Returns the object from which to build the update's body, and whether the update is already done.
+ * Returns the object from which to build the body of the update, and whether the object already has the desired values.
  *
  * @param current the object as it was just read
  * @throws CloudInfraError `revision_conflict` with a three-way comparison. In that case, nothing is overwritten
@@ -37,8 +37,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
-  // The object may be newer than the state, or older because a list lags. A PUT would reveal which. Without a PUT, another read is
-  // required.
+  // The object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
   const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "applied";
@@ -46,10 +45,10 @@ export async function prepareWrite(
 }
 
 /**
- * Sends the update. If-Match contains the revision at which the unmanaged fields were read (§4.5), so that a lagging read can't overwrite
- * anything. If that revision is outdated, reads the object again and retries, unless somebody has changed a managed property.
+ * Sends the update. If-Match contains the revision at which the unmanaged fields were read (§4.5), so a lagging read can't overwrite
+ * anything. If that revision is outdated, reads the object again and retries, unless a managed property has changed.
  *
- * @param first the object of {@link prepareWrite}
+ * @param first the object of `prepareWrite`
  * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing is overwritten. If `sent` is set, an earlier attempt may
  * have been applied
  */
@@ -64,7 +63,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
       if (answer.sent) beforeUnknown = sides(context, change, before);
-      // The service has a different revision, so a read that returns the same one is outdated.
+      // The service has a different revision, so a read that returns the same revision is outdated.
       before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
         return { kind: "already applied", object: before, isOthers: beforeUnknown === undefined };
@@ -78,7 +77,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
   }
 }
 
-/** Sends one PUT (§4.5) with a body built from the object. @returns the rejection if its revision is outdated */
+/** Sends one PUT (§4.5) with a body that is built from the object. @returns the rejection if the revision is outdated */
 async function put(
   context: Context,
   change: Change,
@@ -105,12 +104,12 @@ async function put(
   }
 }
 
-/** Reads an object that must exist and that a PUT may have changed. */
+/** Reads an object that must exist, and that a PUT may have changed. */
 export function requireUpdatedObject(context: Context, { id, olds, news }: Change): Promise<ApiObject> {
   return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
-/** Reads the object until its revision changes, or until lagging reads should have caught up. */
+/** Reads the object until its revision changes, or until lists no longer lag. */
 function newerThan(
   context: Context,
   change: Change,
@@ -125,7 +124,7 @@ function newerThan(
   );
 }
 
-/** Returns the comparison without the ignored properties in the reply, because the body repeats their current values. */
+/** Returns the comparison without ignored properties in the reply, because the body repeats the current values of these properties. */
 function sides(context: Context, change: Change, object: ApiObject): PropertySides[] {
   const ignored = ignoredBy(context, change);
   const all = sidesOf(context.kind.fields, change, withFieldsRemovedByOthers(context, change, object));
@@ -133,7 +132,7 @@ function sides(context: Context, change: Change, object: ApiObject): PropertySid
 }
 
 /**
- * Returns the fields, with null for each one that somebody else has removed. Other missing fields may have been removed by this update or
+ * Returns the fields, with null for each field that another user has removed. Other missing fields may have been removed by this update or
  * an unsettled one.
  */
 function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
@@ -148,7 +147,7 @@ function withFieldsRemovedByOthers(context: Context, change: Change, object: Api
   return withRemovedFields(others, object, change.olds).fields;
 }
 
-/** Reports whether an earlier update whose outcome is unknown requested an empty value. */
+/** Reports whether an earlier update of unknown outcome requested an empty value. */
 function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
   if (!Object.hasOwn(unsettled, name)) return false;
   const value = unsettled[name];
@@ -160,7 +159,7 @@ function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPat
   return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
-/** Decides from a comparison whether the update is applied, can be retried, or conflicts. */
+/** Decides whether the update is applied, can be retried, or conflicts with other changes. */
 function judged(
   context: Context,
   change: Change,
@@ -172,7 +171,7 @@ function judged(
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isKnown = object.revision === undefined || hasKnownRevision(change, object);
-  // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably emptied it.
+  // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
   const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
@@ -183,7 +182,7 @@ function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
   return revision !== undefined && revision === olds.revision;
 }
 
-/** @throws CloudInfraError `revision_conflict` if somebody changed a managed property */
+/** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
 function verdict(
   context: Context,
   change: Change,
@@ -193,12 +192,12 @@ function verdict(
 ): "applied" | "retry" {
   const all = sides(context, change, object);
   const found = judged(context, change, object, all, beforeUnknown);
-  // A former value that is desired again proves nothing while an earlier update may still replace it.
+  // A former value that is desired again proves nothing, because an earlier update may still replace it.
   if (found === "applied" && change.unsettled !== undefined) return "retry";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
-  // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, the refresh doesn't use a list.
+  // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, a refresh uses no list.
   const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
