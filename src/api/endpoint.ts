@@ -29,7 +29,7 @@ export function parseEndpoint(
     new CloudInfraError("config_invalid", `${setting} ${why}`, {
       hint:
         setting === SETTING
-          ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct the variable CLOUDINFRA_ENDPOINT"
+          ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct the environment variable CLOUDINFRA_ENDPOINT"
           : "Set it to a URL such as https://api.example.com",
     });
   const url = URL.parse(text.trim());

@@ -174,7 +174,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   const reason =
     wait === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service asked for a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
+      : `the service requested a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
   const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
   return new CloudInfraError("timeout", reason, { ...details, cause: failure });
 }

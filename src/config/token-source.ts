@@ -123,8 +123,8 @@ async function tokenFromCommand(
     if (!isTimeoutError(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
       hint:
-        "Run it in the program's folder to see what it waits for. It receives no input, so it can't prompt for anything. " +
-        "If it leaves a process in the background, redirect the output of that process.",
+        "Run the token command in the program's folder to see why it hangs. The command gets no input, so it can't prompt you. " +
+        "If the command starts a background process, redirect the output of that process.",
     });
   } finally {
     limit.release();
@@ -143,8 +143,8 @@ function hintOn(complaint: string, command: string, output: string, former: read
   );
   const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former]));
   return clean === ""
-    ? "Run it in the program's folder to see why."
-    : `Run it in the program's folder, and fix the problem that it reports: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
+    ? "Run the token command in the program's folder to see the error."
+    : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
 const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);

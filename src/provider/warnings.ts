@@ -32,9 +32,9 @@ export async function outcomeUnknown(
     : pending.operation === undefined
       ? "the record of an interrupted creation is damaged"
       : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
-  const message = `${what}, so its outcome is unknown: the service lists ${found}`;
+  const message = `${what}, so the outcome is unknown: the service lists ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `Nothing was created or adopted. If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}`,
+    hint: `If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was created or adopted`,
   });
 }
 
@@ -43,7 +43,7 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
   const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
-    hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}`,
+    hint: `Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was changed or deleted`,
   });
 }
 

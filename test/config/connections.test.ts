@@ -137,7 +137,7 @@ describe("a private certificate authority", () => {
       { HTTPS_PROXY: proxy.url },
     );
     expect(await wordsOf(session)).toContain(
-      "hint: Check the address: the certificate is for a different host",
+      "hint: Check the host of the endpoint: the certificate is for a different host",
     );
   });
 

@@ -93,7 +93,7 @@ describe("a token is never sent to another endpoint", () => {
 
 test("the hint for an invalid variable of an explicit provider names the variable, because the stack's configuration doesn't apply", () => {
   const said = words(eu, { CLOUDINFRA_CONCURRENCY: "many" });
-  expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
+  expect(said).toContain("hint: Correct the environment variable CLOUDINFRA_CONCURRENCY");
 });
 
 test.each<[string, Texts, string]>([

@@ -28,7 +28,7 @@ describe("an error about a missing setting", () => {
       [
         `creating instance "web" failed: cloudinfra:endpoint is not set: the service's address is required`,
         "  code config_missing",
-        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
+        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the environment variable CLOUDINFRA_ENDPOINT.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
     );
@@ -39,7 +39,7 @@ describe("an error about a missing setting", () => {
       [
         'creating instance "web" failed: cloudinfra:token is not set: a token is required',
         "  code config_missing",
-        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the environment variable CLOUDINFRA_TOKEN. You can set " +
           "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
@@ -89,7 +89,7 @@ describe("a setting", () => {
     expect(found).toEqual({
       endpoint: "https://env.example.com",
       allowHttp: false,
-      token: { kind: "token", value: "t-env", source: "the variable CLOUDINFRA_TOKEN" },
+      token: { kind: "token", value: "t-env", source: "the environment variable CLOUDINFRA_TOKEN" },
       operationTimeoutMs: 300_000,
       concurrency: 4,
       maxRequestsPerSecond: 0.5,
@@ -175,13 +175,13 @@ describe("the token's source", () => {
     [
       {},
       { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },
-      "CLOUDINFRA_TOKEN and the variable CLOUDINFRA_TOKEN_COMMAND",
+      "CLOUDINFRA_TOKEN and the environment variable CLOUDINFRA_TOKEN_COMMAND",
     ],
   ])("must be unique: two in one place cause an error that names both", (stack, environment, names) => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
     expect(said).toContain("the token has more than one source");
     expect(said).toContain(names);
-    expect(said).toContain("hint: Keep only one of them.");
+    expect(said).toContain("hint: Remove all token sources except one.");
     expect(said).not.toContain("t-1");
   });
 });

@@ -41,12 +41,12 @@ async function failureOf(source: TokenSource): Promise<string> {
 
 test("a token in a setting is used as it is, and can't be renewed", async () => {
   const source = tokenSource(
-    { kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" },
+    { kind: "token", value: "t-1", source: "the environment variable CLOUDINFRA_TOKEN" },
     NOTHING,
   );
   expect(await source.get()).toBe("t-1");
   expect(source.renew).toBeUndefined();
-  expect(source.origin).toBe("the variable CLOUDINFRA_TOKEN");
+  expect(source.origin).toBe("the environment variable CLOUDINFRA_TOKEN");
 });
 
 describe("a token file", () => {
@@ -87,12 +87,12 @@ describe("a token file", () => {
       {
         kind: "tokenFile",
         value: file,
-        source: "the variable CLOUDINFRA_TOKEN_FILE",
+        source: "the environment variable CLOUDINFRA_TOKEN_FILE",
       },
       NOTHING,
     );
     const words = await failureOf(source);
-    expect(words).toContain(`the token file ${file} from the variable CLOUDINFRA_TOKEN_FILE can't be read`);
+    expect(words).toContain(`the token file ${file} from the environment variable CLOUDINFRA_TOKEN_FILE can't be read`);
     expect(words).toContain("ENOENT");
     writeFileSync(file, "t-1");
     expect(await source.get()).toBe("t-1");
@@ -133,7 +133,7 @@ describe("a token command", () => {
 
   test.each([
     ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
-    ["fails silently", "exit 4", ["exited with code 4", "Run it in the program's folder to see why."]],
+    ["fails silently", "exit 4", ["exited with code 4", "Run the token command in the program's folder to see the error."]],
     ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
     ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
     ["prints nothing", "true", ["the output of the token command", "is empty"]],

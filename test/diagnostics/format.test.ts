@@ -146,7 +146,7 @@ describe("any other error", () => {
   });
 
   it.each([
-    ["unauthorized", {}, ["Make sure that the source provides a valid token"]],
+    ["unauthorized", {}, ["Make sure that this setting or argument provides a valid token"]],
     ["forbidden", { status: 403 }, ["permission"]],
     [
       "not_found",
@@ -183,11 +183,11 @@ describe("any other error", () => {
 
   it.each([
     ["the stack setting cloudinfra:token", true],
-    ["the variable CLOUDINFRA_TOKEN", true],
+    ["the environment variable CLOUDINFRA_TOKEN", true],
     ["the stack setting cloudinfra:tokenFile (/run/token)", false],
-    ["the variable CLOUDINFRA_TOKEN_COMMAND", false],
+    ["the environment variable CLOUDINFRA_TOKEN_COMMAND", false],
     ['the `token` argument of the provider "eu"', false],
-    ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
+    ["the token exchange at https://sts.example.com/ (the environment variable CLOUDINFRA_OIDC_ISSUER)", false],
   ])(
     "has the setting cloudinfra:token in the hint only if the token comes from it: %s",
     (origin, isSetting) => {
@@ -196,7 +196,7 @@ describe("any other error", () => {
       expect(hint).toContain(
         isSetting
           ? "config set --secret cloudinfra:token"
-          : "Make sure that the source provides a valid token",
+          : "Make sure that this setting or argument provides a valid token",
       );
       if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
     },
@@ -210,10 +210,10 @@ describe("any other error", () => {
         provider,
       );
     expect(hint("the stack setting cloudinfra:token")).not.toContain("CLOUDINFRA_TOKEN");
-    expect(hint("the variable CLOUDINFRA_TOKEN")).toMatch(
+    expect(hint("the environment variable CLOUDINFRA_TOKEN")).toMatch(
       /config set --secret cloudinfra:token.*CLOUDINFRA_TOKEN/,
     );
-    const ofProvider = hint("the variable CLOUDINFRA_TOKEN", "eu");
+    const ofProvider = hint("the environment variable CLOUDINFRA_TOKEN", "eu");
     expect(ofProvider).toContain("CLOUDINFRA_TOKEN");
     expect(ofProvider, "it uses no setting of the stack").not.toContain("config set");
   });

@@ -37,7 +37,7 @@ describeOnEngines("an update of an instance that somebody else has changed", (en
         write(large);
         for (const _ of [1, 2]) {
           const error = errorOf(await stack.run("up"));
-          expect(error).toContain(`somebody else changed network, labels.team of instance ${id}`);
+          expect(error).toContain(`another client changed network, labels.team of instance ${id}`);
           expect(
             error
               .split("\n")

@@ -171,7 +171,7 @@ function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraErr
     `the service doesn't support deleting ${kind.name}s, and ${kind.name} ${id} still exists`,
     {
       hint:
-        "Delete it with the service's own tools and run the command again. To keep it, set `retainOnDelete: true` in the resource's options, " +
+        "Delete the object with the service's own tools, and run the command again. To keep the object, set the resource option `retainOnDelete: true`, " +
         "or run `pulumi state delete <urn>`",
     },
   );

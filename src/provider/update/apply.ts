@@ -272,8 +272,8 @@ export class NotApplied extends CloudInfraError {
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =
-      `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
-      "or ignoreChanges to keep the current value";
+      `add the resource option \`replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}]\`, ` +
+      "or `ignoreChanges` to keep the current value";
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
       ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it";

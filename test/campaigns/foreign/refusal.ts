@@ -65,7 +65,7 @@ export function judged(
     /rejected\s+the\s+revision\s+of\s+instance\s+\S+\s+4\s+times,\s+although\s+nobody\s+changed/.test(words)
   )
     return known.changes >= 4 ? "keeps changing" : { wrong: `it was changed only ${known.changes} times` };
-  if (!/somebody else changed|a reply to this update was lost, and .* changed/.test(words))
+  if (!/another client changed|a reply to this update was lost, and .* changed/.test(words))
     return { wrong: "nothing explains the failure" };
   const wrong = known.looks.map((look) => wrongIn(words, known, look ?? {}));
   const [first = "nothing read the object"] = wrong;

@@ -18,7 +18,7 @@ test("a conflict shows the state, the service and the program side by side, in a
   );
   const path = `/v1/instances/${saved.id}`;
   expect(message.split("\n")).toEqual([
-    `updating instance "web" failed: somebody else changed network, labels.tier of instance ${saved.id}`,
+    `updating instance "web" failed: another client changed network, labels.tier of instance ${saved.id}`,
     "  property     in your state  now in the service  desired",
     "  flavor       m1.small       m1.small            m1.large",
     "  network      default        backend             default",
@@ -101,7 +101,7 @@ test.each<[string, Properties, Properties, string]>([
     { __replaceOnChanges: ["network"] },
     "To replace the instance",
   ],
-  ["network", { network: "theirs" }, {}, "To set the program's values"],
+  ["network", { network: "theirs" }, {}, "To apply the program's values"],
   [
     "an SSH key, which replaceOnChanges lists by its index",
     { ssh_keys: [THEIR_KEY] },
@@ -112,7 +112,7 @@ test.each<[string, Properties, Properties, string]>([
     "a label, of which replaceOnChanges lists another one",
     { labels: { team: "theirs" } },
     { labels: { team: "web" }, __replaceOnChanges: ["labels.env"] },
-    "To set the program's values",
+    "To apply the program's values",
   ],
 ])(
   "the hint of a conflict says what the next `up` does after a refresh: %s",
@@ -211,7 +211,7 @@ describe("the table shows no secrets:", () => {
     service.emulator.edit(saved.id, { flavor: "hush-theirs", labels: { "hush-key": "hush-2" } });
     const { message } = await failureOf(service.updated(saved, { flavor: "hush-new", network: "backend" }));
     expect(message).not.toContain("hush");
-    expect(message).toContain("somebody else changed flavor, labels of instance");
+    expect(message).toContain("another client changed flavor, labels of instance");
     expect(rowsOf(message)).toEqual([
       ["flavor", "[secret]", "[secret]", "[secret]"],
       ["network", "default", "default", "backend"],

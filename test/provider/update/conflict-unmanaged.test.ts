@@ -28,13 +28,13 @@ describe("somebody else's value of a property that the program sets for the firs
       expect(rowsOf(message).map(([name]) => name)).toContain(property);
       // A refresh changes nothing that the program doesn't manage.
       expect(message.replaceAll(/\s+/g, " ")).toContain(
-        "To set the program's values, run `pulumi refresh`, then `pulumi up`",
+        "To apply the program's values, run `pulumi refresh`, then `pulumi up`",
       );
       const seen = await refreshed(service, saved, saved.state);
       // Once more, and nobody knows of it.
       const theirs = { labels: { owner: "again" }, public_ip: "198.51.100.2" };
       service.emulator.edit(id, theirs);
-      expect((await failureOf(update(seen))).message).toContain("somebody else changed");
+      expect((await failureOf(update(seen))).message).toContain("another client changed");
       await update(await refreshed(service, saved, seen));
       expect(service.emulator.instances.get(id)?.fields).not.toMatchObject(
         property === "publicIp" ? { public_ip: theirs.public_ip } : { labels: theirs.labels },

@@ -69,7 +69,7 @@ describe("a label key that only changes its case", () => {
     const { service, web } = await oneInstance();
     await web.up({ labels: { tier: "a" } });
     service.emulator.edit(web.inState().id, { labels: { tier: "theirs" } });
-    expect(await web.up({ labels: { Tier: "a" } })).toContain("somebody else changed labels.tier");
+    expect(await web.up({ labels: { Tier: "a" } })).toContain("another client changed labels.tier");
   });
 });
 

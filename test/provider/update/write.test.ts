@@ -18,7 +18,7 @@ describe("somebody else's change is never overwritten", () => {
     const error = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(error.message).toContain("somebody else changed");
+    expect(error.message).toContain("another client changed");
     expect(error.message).toContain("pulumi refresh");
     expect(error).not.toBeInstanceOf(InitializationError);
     expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
@@ -84,7 +84,7 @@ describe("a state without a revision, from a time when the service returned none
     const { message } = await failureOf(
       service.instances.update(saved.id, without(saved.state), changed(saved, { flavor: "m1.large" })),
     );
-    expect(message).toContain("somebody else changed network of instance");
+    expect(message).toContain("another client changed network of instance");
     expect(message).toContain("pulumi refresh");
     expect(writes(service)).toEqual([]);
   });
