@@ -83,7 +83,7 @@ function replyError(
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";
   if (status === 404 && collection && problem === undefined) {
-    const message = `the endpoint has no such API (404${afterColon(text)})`;
+    const message = `the API was not found at the endpoint (404${afterColon(text)})`;
     return new CloudInfraError("not_this_service", message, details);
   }
   const lines = text === "" ? undefined : [text];

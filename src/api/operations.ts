@@ -173,7 +173,7 @@ export function parseAccepted(
   // The body is the object, and the Location points to the operation that is still changing it.
   const operation = operations.promised(reply, id);
   if (operation === undefined)
-    throw badReply(reply, `the Location "${reply.location}" points to another service`);
+    throw badReply(reply, `the Location header "${reply.location}" points to a different origin`);
   return { kind: "operation", operation };
 }
 

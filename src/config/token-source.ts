@@ -185,7 +185,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     };
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed more than a token: over a million characters");
+      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed over a million characters instead of a token");
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
@@ -226,6 +226,6 @@ function tokenInJson(output: string, name: string): string | undefined {
   const parsed = v.safeParse(tokenDocument, output);
   if (parsed.success) return "token" in parsed.output ? parsed.output.token : parsed.output.access_token;
   throw new CloudInfraError("config_invalid", `${name} printed JSON without a token`, {
-    hint: 'Make it print the token alone, {"token": "…"} or {"access_token": "…"}.',
+    hint: 'Change the command so that it prints only the token, {"token": "…"} or {"access_token": "…"}.',
   });
 }

@@ -22,7 +22,7 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
 
 /** Appended to hints that name a setting, because the engine stores the settings with the stack at each `up`. */
 const STORED =
-  "If you changed a setting, add `--run-program` to `pulumi refresh` or `pulumi destroy`. By default, both use the settings of the last `pulumi up`";
+  "To use changed settings, add `--run-program` to `pulumi refresh` or `pulumi destroy`. By default, these commands use the settings of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, increase `cloudinfra:operationTimeout`";
 

@@ -149,7 +149,7 @@ export function requireSameProvider(
     `${nameOfProvider(provider)} started the creation of this ${kind.name}, but the resource now uses ${nameOfProvider(now)}`,
     {
       hint:
-        "Switch the resource back to the original provider and its original name, and run `pulumi up` to finish the creation. " +
+        "Switch the resource back to the original provider, and keep the provider's name. Run `pulumi up` to finish the creation. " +
         "Nothing was changed",
     },
   );

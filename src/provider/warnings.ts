@@ -40,7 +40,7 @@ export async function outcomeUnknown(
 
 /** Returns the error for an object whose creation request is unknown: the object may not be what the program declares. */
 export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfraError {
-  const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
+  const message = `an interrupted creation created ${kind.name} ${id}, but the record of the creation is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
     hint: `Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was changed or deleted`,
@@ -58,7 +58,7 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   if (ids.length === 0) return;
   const message =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
-    "Pulumi doesn't manage it. If nobody uses it, delete it in the service.";
+    "Pulumi doesn't manage this object. If you don't need the object, delete it in the service.";
   await warnWithoutSecrets(context, message);
 }
 
@@ -72,7 +72,7 @@ export async function warnOfObjectAdoptedElsewhere(
   const resource = resourceName(inputs.urn);
   const message =
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
-    `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
+    `The provider creates another ${name} for "${resource}". If you need only one ${name}, remove one of the two resources from the program.`;
   await warnWithoutSecrets(context, message);
 }
 
@@ -88,8 +88,8 @@ export async function warnOfObjectLeftAlone(
   const why = isRetained ? "the resource has the option `retainOnDelete`" : "another resource may use it";
   await warnWithoutSecrets(
     context,
-    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. It was not deleted, because ` +
-      `${why}. If nobody uses it, delete it in the service.`,
+    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. The object was not deleted, because ` +
+      `${why}. If you don't need the object, delete it in the service.`,
   );
 }
 
@@ -125,7 +125,7 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
     const { name } = context.kind;
     const message =
       `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
-      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
+      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete the objects that you don't need.`;
     await warnWithoutSecrets(context, message);
   } catch (error) {
     // Without the list, there is nothing to report. The creation continues or reports its own error.

@@ -79,7 +79,7 @@ describe("a token is never sent to another endpoint", () => {
     { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
   ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
     const said = words({ endpoint: eu.endpoint }, environment);
-    expect(said).toContain('the provider "eu" has no `token`');
+    expect(said).toContain('the required argument `token` of the provider "eu" is not set');
     expect(said).toContain('Set the `token` argument of the provider "eu" in the program');
   });
 
@@ -103,7 +103,7 @@ test.each<[string, Texts, string]>([
     '`concurrency` argument of the provider "eu" must be a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the `tokenFile` argument of the provider "eu"'],
-  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
+  ["no endpoint", { token: "t-secret" }, 'the required argument `endpoint` (the address of the service) of the provider "eu" is not set'],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },

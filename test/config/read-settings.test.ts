@@ -26,7 +26,7 @@ describe("an error about a missing setting", () => {
   test("names the setting, the command that sets it, and the variable", () => {
     expect(words({})).toBe(
       [
-        `creating instance "web" failed: cloudinfra:endpoint is not set: the service's address is required`,
+        `creating instance "web" failed: the required setting cloudinfra:endpoint (the address of the service) is not set`,
         "  code config_missing",
         "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the environment variable CLOUDINFRA_ENDPOINT.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
@@ -37,7 +37,7 @@ describe("an error about a missing setting", () => {
   test("names the other token sources, too", () => {
     expect(words({ endpoint: needed.endpoint })).toBe(
       [
-        'creating instance "web" failed: cloudinfra:token is not set: a token is required',
+        'creating instance "web" failed: the required setting cloudinfra:token is not set',
         "  code config_missing",
         "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the environment variable CLOUDINFRA_TOKEN. You can set " +
           "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
@@ -145,7 +145,7 @@ describe("the token's source", () => {
   test.each([
     [
       undefined,
-      "cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
+      "the required setting cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
     ],
     ["eyJ-a-token", "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>"],
     ["file:", "cloudinfra:oidcSubject must be github"],
@@ -179,7 +179,7 @@ describe("the token's source", () => {
     ],
   ])("must be unique: two in one place cause an error that names both", (stack, environment, names) => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
-    expect(said).toContain("the token has more than one source");
+    expect(said).toContain("more than one token source is set");
     expect(said).toContain(names);
     expect(said).toContain("hint: Remove all token sources except one.");
     expect(said).not.toContain("t-1");

@@ -33,7 +33,7 @@ test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
   async (value) => {
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
     expect(await wordsOf(source.get())).toMatch(
-      /exited with code 127.*fix the problem that it reports: .*not found/s,
+      /exited with code 127.*fix the reported problem: .*not found/s,
     );
     await expectSilentOn(source.get(), "pat_never-to-be-seen");
   },

@@ -92,7 +92,9 @@ describe("a token file", () => {
       NOTHING,
     );
     const words = await failureOf(source);
-    expect(words).toContain(`the token file ${file} from the environment variable CLOUDINFRA_TOKEN_FILE can't be read`);
+    expect(words).toContain(
+      `the token file ${file} from the environment variable CLOUDINFRA_TOKEN_FILE can't be read`,
+    );
     expect(words).toContain("ENOENT");
     writeFileSync(file, "t-1");
     expect(await source.get()).toBe("t-1");
@@ -111,10 +113,10 @@ describe("a token file", () => {
   test.each([
     ["", "is empty"],
     [" \n", "is empty"],
-    ["t-1 t-2", "is not a single token"],
-    ["t-1\nt-2", "is not a single token"],
-    ["t-1\u0000", "is not a single token"],
-    ["t-1é", "is not a single token"],
+    ["t-1 t-2", "contains more than a token"],
+    ["t-1\nt-2", "contains more than a token"],
+    ["t-1\u0000", "contains more than a token"],
+    ["t-1é", "contains more than a token"],
   ])("that contains %j causes an error without the content", async (text, why) => {
     const words = await failureOf(fromFile(text).source);
     expect(words).toContain(why);
@@ -133,13 +135,17 @@ describe("a token command", () => {
 
   test.each([
     ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
-    ["fails silently", "exit 4", ["exited with code 4", "Run the token command in the program's folder to see the error."]],
+    [
+      "fails silently",
+      "exit 4",
+      ["exited with code 4", "Run the token command in the program's folder to see the error."],
+    ],
     ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
     ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
     ["prints nothing", "true", ["the output of the token command", "is empty"]],
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
-    ["prints more", "echo your token is t-1", ["is not a single token"]],
+    ["prints more", "echo your token is t-1", ["contains more than a token"]],
     ["prints endlessly", "yes t-1", ["printed more than a token"]],
   ])("that %s fails with a hint that doesn't contain its output", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));

@@ -153,7 +153,7 @@ describe("any other error", () => {
       { status: 404, method: "POST", path: "/v1/instances" },
       ["`project`", "cloudinfra:endpoint"],
     ],
-    ["not_found", { status: 404, method: "PUT", path: "/v1/instances/ins-1" }, ["may change it"]],
+    ["not_found", { status: 404, method: "PUT", path: "/v1/instances/ins-1" }, ["has permission to change the object"]],
     [
       "not_found",
       { status: 404, method: "POST", path: "/apii/v1/projects" },
@@ -167,7 +167,7 @@ describe("any other error", () => {
     [
       "not_found",
       { status: 404, method: "GET", path: "/v1/instances" },
-      ["cloudinfra:endpoint", "one project"],
+      ["cloudinfra:endpoint", "of a project"],
     ],
     ["conflict", { status: 409 }, ["run the command again"]],
     ["revision_conflict", { status: 412 }, ["Nothing was overwritten", "pulumi refresh"]],
@@ -187,7 +187,10 @@ describe("any other error", () => {
     ["the stack setting cloudinfra:tokenFile (/run/token)", false],
     ["the environment variable CLOUDINFRA_TOKEN_COMMAND", false],
     ['the `token` argument of the provider "eu"', false],
-    ["the token exchange at https://sts.example.com/ (the environment variable CLOUDINFRA_OIDC_ISSUER)", false],
+    [
+      "the token exchange at https://sts.example.com/ (the environment variable CLOUDINFRA_OIDC_ISSUER)",
+      false,
+    ],
   ])(
     "has the setting cloudinfra:token in the hint only if the token comes from it: %s",
     (origin, isSetting) => {
@@ -272,7 +275,7 @@ describe("a hint", () => {
     (code) => {
       expect(hint(code, { verb: "delete" })).toMatch(/`cloudinfra:operationTimeout`.*`--run-program`/);
       expect(hint(code, { verb: "delete", hasOwnTimeout: true })).toMatch(
-        /`customTimeouts.delete` takes effect only after the next update of the resource/,
+        /The new value takes effect after the next update of the resource/,
       );
       for (const hasOwnTimeout of [true, false])
         expect(hint(code, { verb: "delete", hasOwnTimeout })).not.toContain("pulumi up` again");

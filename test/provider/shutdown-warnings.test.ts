@@ -28,7 +28,7 @@ test("`destroy` warns once about an interrupted creation that it leaves unfinish
   const { operation } = await web.journalEntry();
   expect(service.warnings).toEqual([
     expect.stringContaining(
-      "an interrupted creation of the stack dev is unfinished, and its object may still exist",
+      "an interrupted creation of the stack dev is unfinished, and the object may still exist",
     ),
   ]);
   expect(service.warnings[0]).toContain(`instance "web" with the operation ${operation?.id}, started 20`);

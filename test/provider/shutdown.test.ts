@@ -41,7 +41,7 @@ test.each(["SIGINT", "SIGTERM"])(
     const [, operation] = /interrupted while waiting for operation (op-\w+)/.exec(headline ?? "") ?? [];
     expect(because).toBe(`  cause: the command was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
-      `The service accepted operation ${operation}, so the state records the unfinished creation. To resume it, run \`pulumi up\` again on any machine`,
+      `The service started operation ${operation}. The state records the unfinished creation, so nothing is created twice`,
     );
     if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);

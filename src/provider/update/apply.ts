@@ -138,7 +138,7 @@ function notYetApplied(
  */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still returns an older revision of ${kind.name} ${change.id}`;
-  const hint = "Run `pulumi up` again, on any machine, to check the result of the update";
+  const hint = "Run `pulumi up` again on any machine to check the result of the update";
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
@@ -153,7 +153,7 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
     if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
     const hint =
       error.hint ??
-      `${firstFix(error, context.session.settings.provider)}The service may have made the update. Run \`pulumi up\` again, on any machine, ` +
+      `${firstFix(error, context.session.settings.provider)}The service may have applied the update. Run \`pulumi up\` again, on any machine, ` +
         "to check its result";
     throw partialUpdate(change, error, hint, { isUnsure: true });
   }
@@ -175,7 +175,7 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error);
-    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again, on any machine, to keep waiting`;
+    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
     context.session.finder.invalidate();

@@ -96,7 +96,7 @@ export function foundUnderOtherId(
 export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
   const message = `the id of ${kind.name} ${id} changed with its new name, to ${other}`;
   const hint =
-    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
+    `Adopt the object with its new id. To do so, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
     `to "${other}", and run \`pulumi up\``;
   return new PartialState(new CloudInfraError("not_found", message), id, outs, hint);
 }
@@ -104,7 +104,7 @@ export function otherIdError({ kind }: Context, id: string, other: string, outs:
 function notFound({ kind: { name } }: Context, id: string, named: readonly string[]): CloudInfraError {
   const shown =
     named.length === 0
-      ? "nothing with that name, but the list may lag"
+      ? "no object with that name, but the list may be outdated"
       : `${named.join(", ")} with that name`;
   const hint =
     `Check in the service whether the ${name} has a different id since its name changed: the list contains ${shown}. ` +
@@ -144,7 +144,7 @@ async function chooseId(context: Context, id: string, other: string, state: Reco
     "not_found",
     `${name} ${other} can't be found, and ${id} may now be a different ${name}`,
     {
-      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
+      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``,
     },
   );
 }

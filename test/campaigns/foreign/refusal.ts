@@ -42,7 +42,7 @@ export function judged(
   known: Circumstances,
   method: string,
 ): Refusal | { readonly wrong: string } {
-  if (method === "update" && /run `pulumi up` again on any machine/.test(words)) return "unfinished";
+  if (method === "update" && /Run `pulumi up` again on any machine/.test(words)) return "unfinished";
   if (/\(409\)/.test(words)) {
     const busy = known.busy.at(-1);
     return busy ?? { wrong: "the object is neither being deleted nor updated" };
@@ -74,7 +74,7 @@ export function judged(
 
 /** Returns what the three-way table doesn't show of the object at a read. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
-  if (!/Nothing was overwritten\. To (set|replace) .*\s+run\s+`pulumi refresh`/s.test(words))
+  if (!/To (apply|replace) .*\s+run\s+`pulumi refresh`/s.test(words))
     return "the message doesn't name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
   if (moved.length === 0) return `nobody changed anything: ${JSON.stringify(look)}`;

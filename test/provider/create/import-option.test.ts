@@ -456,7 +456,7 @@ describe("a replacement that the engine runs without a diff", () => {
     expect((await process.create(next)).id).toBe(id);
     const { message } = await failureOf(process.delete(id, state));
     expect(message).toContain(`instance ${id} was not replaced, because it was adopted again`);
-    expect(message).toContain("If the resource has the `import` option, remove it");
+    expect(message).toContain("If the resource has the `import` option, remove this option");
     expect([...service.emulator.instances.keys()]).toEqual([id]);
   });
 });

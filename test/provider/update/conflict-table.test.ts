@@ -26,7 +26,7 @@ test("a conflict shows the state, the service and the program side by side, in a
     "  labels.tier  a              (not set)           a",
     "  cause: the service returned revision_mismatch (412): the instance was changed in the meantime",
     expect.stringMatching(`^  PUT ${path} · trace tr-\\d+ · code revision_conflict$`),
-    expect.stringMatching(/^ {2}hint: Nothing was overwritten\. To set .*, run `pulumi refresh`, then/),
+    expect.stringMatching(/^ {2}hint: To apply .*, run `pulumi refresh`, then/),
     "  docs: pulumi-cloudinfra/docs/errors.md#revision_conflict",
   ]);
 });
@@ -186,7 +186,7 @@ describe("if the service doesn't return a managed property", () => {
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
     expect(message).toContain("the service doesn't return flavor");
-    expect(message).toContain("Remove those that must change from ignoreChanges first");
+    expect(message).toContain("first remove the property from that list");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
   });
 });

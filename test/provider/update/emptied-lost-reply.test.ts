@@ -38,7 +38,7 @@ describe.each(cases)("%s at a service that omits empty fields", (_name, change) 
     const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
     expect(await web.up(all)).toBeUndefined();
     service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...all, ...change })).toContain("The service may have made the update");
+    expect(await web.up({ ...all, ...change })).toContain("The service may have applied the update");
     expect(await web.up({ ...all, ...change })).toBeUndefined();
   });
 
@@ -46,7 +46,7 @@ describe.each(cases)("%s at a service that omits empty fields", (_name, change) 
     const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
     expect(await web.up(all)).toBeUndefined();
     service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...all, ...change })).toContain("The service may have made the update");
+    expect(await web.up({ ...all, ...change })).toContain("The service may have applied the update");
     expect(await web.up({ ...all, network: "other" })).toBeUndefined();
   });
 });

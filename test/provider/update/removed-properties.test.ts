@@ -101,7 +101,7 @@ describe('a service that shows an instance without an address as one with the ad
       method: "PUT",
       times: Number.POSITIVE_INFINITY,
     });
-    expect(await web.up()).toContain("The service may have made the update");
+    expect(await web.up()).toContain("The service may have applied the update");
     lost.off();
     expect(await web.up()).toBeUndefined();
     await expectNone(web);

@@ -100,7 +100,7 @@ describe("an instance in the state whose creation is still running", () => {
     const { projects, instances } = service.emulator;
     for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
     const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
-    expect(said).toContain("this token may belong to another account");
+    expect(said).toContain("the token may belong to another account");
     expect(web.inState().state).not.toMatchObject({ __pending: { failed: true } });
   });
 

@@ -89,7 +89,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     expect(service.puts()).toEqual([412, 412, 412, 412]);
     expect(message).toContain(" 4 times, although no managed property has changed");
     expect(message).toContain(
-      "Nothing was overwritten. Something else keeps changing it. Run `pulumi up` again",
+      "Run `pulumi up` again later: another client keeps changing the object. Nothing was overwritten",
     );
   });
 
@@ -137,7 +137,7 @@ describe("an instance that somebody deleted", () => {
     else service.after(moment, remove);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(message).toContain(`instance ${saved.id} no longer exists`);
-    expect(message).toContain("Run `pulumi refresh` to remove it from the state");
+    expect(message).toContain("Run `pulumi refresh` to remove the missing object from the state");
   });
 
   test("causes the same error after a 412", async () => {
