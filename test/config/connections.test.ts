@@ -144,7 +144,7 @@ describe("a private certificate authority", () => {
   test("is not suggested if the server doesn't use TLS", async () => {
     const { port } = await startServer(ANSWERS);
     const words = await wordsOf(open({ endpoint: `https://localhost:${port}` }));
-    expect(words).toContain("hint: Check the address and its port: the server there doesn't use TLS");
+    expect(words).toContain("hint: Check the host and port of the endpoint. The server doesn't use TLS");
   });
 
   test.each([

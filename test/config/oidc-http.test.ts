@@ -180,7 +180,7 @@ describe("a permanent failure is reported immediately, without tokens", () => {
       sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock: new FakeClock({ auto: true }) }).get(),
     );
     expect(words).toContain("the token exchange at http://127.0.0.1:1/token can't be reached: ");
-    expect(words).toContain("hint: Check its address, and that this machine can reach it");
+    expect(words).toContain("hint: Check the address, and make sure that this machine can reach the host");
   });
 });
 

@@ -103,7 +103,11 @@ test.each<[string, Texts, string]>([
     '`concurrency` argument of the provider "eu" must be a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the `tokenFile` argument of the provider "eu"'],
-  ["no endpoint", { token: "t-secret" }, 'the required argument `endpoint` (the address of the service) of the provider "eu" is not set'],
+  [
+    "no endpoint",
+    { token: "t-secret" },
+    'the required argument `endpoint` (the address of the service) of the provider "eu" is not set',
+  ],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },

@@ -47,7 +47,9 @@ describe("an error about a missing setting", () => {
   });
 
   test("appears for an empty setting, too", () => {
-    expect(words({ ...needed, endpoint: " " })).toContain("cloudinfra:endpoint is not set");
+    expect(words({ ...needed, endpoint: " " })).toContain(
+      "the required setting cloudinfra:endpoint (the address of the service) is not set",
+    );
   });
 });
 
@@ -67,9 +69,9 @@ describe("an error about an invalid setting names its source and the correction,
     expect(inStack, "the stack takes precedence").not.toContain(variable);
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
-    expect(inVariable).toContain(`the variable ${variable} must be `);
+    expect(inVariable).toContain(`the environment variable ${variable} must be `);
     expect(inVariable).toContain(
-      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+      `pulumi config set cloudinfra:${name} …\`, or set the environment variable ${variable}.`,
     );
   });
 });

@@ -134,7 +134,11 @@ describe("a token command", () => {
   });
 
   test.each([
-    ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
+    [
+      "fails",
+      "echo t-1; echo not logged in >&2; exit 3",
+      ["exited with code 3", "reported problem: not logged in"],
+    ],
     [
       "fails silently",
       "exit 4",
@@ -146,7 +150,7 @@ describe("a token command", () => {
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
     ["prints more", "echo your token is t-1", ["contains more than a token"]],
-    ["prints endlessly", "yes t-1", ["printed more than a token"]],
+    ["prints endlessly", "yes t-1", ["printed over a million characters instead of a token"]],
   ])("that %s fails with a hint that doesn't contain its output", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));
     for (const hint of hints) expect(words).toContain(hint);
@@ -157,7 +161,7 @@ describe("a token command", () => {
     const words = await failureOf(
       fromCommand("echo secret-token-1; echo 'cannot store secret-token-1' >&2; exit 1"),
     );
-    expect(words).toContain("reports: cannot store");
+    expect(words).toContain("reported problem: cannot store");
     expect(words).not.toContain("secret-token");
   });
 

@@ -153,7 +153,11 @@ describe("any other error", () => {
       { status: 404, method: "POST", path: "/v1/instances" },
       ["`project`", "cloudinfra:endpoint"],
     ],
-    ["not_found", { status: 404, method: "PUT", path: "/v1/instances/ins-1" }, ["has permission to change the object"]],
+    [
+      "not_found",
+      { status: 404, method: "PUT", path: "/v1/instances/ins-1" },
+      ["has permission to change the object"],
+    ],
     [
       "not_found",
       { status: 404, method: "POST", path: "/apii/v1/projects" },
@@ -381,6 +385,6 @@ describe("a hint", () => {
     expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
       "cloudinfra:endpoint",
     );
-    expect(hint("not_found", { verb: "update" })).toContain("may change it");
+    expect(hint("not_found", { verb: "update" })).toContain("has permission to change the object");
   });
 });

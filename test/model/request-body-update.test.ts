@@ -110,7 +110,7 @@ describe("labels of an unknown form", () => {
 
   test("cause an error if the program sets labels and doesn't ignore them", () => {
     const own = instanceNews({ labels: { team: "web" } });
-    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("shows labels in an unknown form");
+    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("returned labels in an unknown format");
   });
 });
 
@@ -154,7 +154,7 @@ describe("a property in ignoreChanges", () => {
   ])("is an error if it is shown as an object without an id or a name: %s", (_what, olds) => {
     const object = { ...current, flavor: { vcpus: 2, ram: 8192 } };
     expect(() => ignoring(["flavor"], object, { ...own, ...olds })).toThrow(
-      "the service shows flavor in a format that an update can't send back",
+      "the service returned flavor in a format that an update can't send back",
     );
   });
 

@@ -23,7 +23,9 @@ describe("the session of a process", () => {
   test("is opened by the next call after missing settings were set", () => {
     const sessions = new Sessions({});
     sessions.configure(stack({}));
-    expect(() => sessions.open()).toThrow("cloudinfra:endpoint is not set");
+    expect(() => sessions.open()).toThrow(
+      "the required setting cloudinfra:endpoint (the address of the service) is not set",
+    );
     sessions.configure(stack(good));
     expect(sessions.open().settings.endpoint).toBe(good["cloudinfra:endpoint"]);
   });

@@ -96,7 +96,7 @@ export function foundUnderOtherId(
 export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
   const message = `the id of ${kind.name} ${id} changed with its new name, to ${other}`;
   const hint =
-    `Adopt the object with its new id. To do so, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
+    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
     `to "${other}", and run \`pulumi up\``;
   return new PartialState(new CloudInfraError("not_found", message), id, outs, hint);
 }

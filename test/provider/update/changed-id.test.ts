@@ -174,7 +174,7 @@ describe("an instance that is not found after an update of its name", () => {
   test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
-    expect(message).toContain("the list contains no object with that name, but the list may lag");
+    expect(message).toContain("the list contains no object with that name, but the list may be outdated");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
     expect(web.inState().id).toBe("web");
@@ -238,7 +238,9 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
       return false;
     };
     emulator.fail({ kind: "reset", when: isDeleted });
-    expect(await web.up({ name: "front" })).toContain("Run `pulumi refresh` to remove the missing object from the state");
+    expect(await web.up({ name: "front" })).toContain(
+      "Run `pulumi refresh` to remove the missing object from the state",
+    );
     await web.refresh();
     expect(await web.up({ name: "front" })).toBeUndefined();
     expect([...emulator.instances.values()].map(({ fields }) => fields.name)).toEqual(["front"]);
