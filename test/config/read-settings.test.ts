@@ -39,7 +39,7 @@ describe("an error about a missing setting", () => {
       [
         'creating instance "web" failed: the required setting cloudinfra:token is not set',
         "  code config_missing",
-        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the environment variable CLOUDINFRA_TOKEN. You can set " +
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the environment variable CLOUDINFRA_TOKEN. Alternatively, set " +
           "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),

@@ -109,7 +109,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412]);
-    expect(message).toContain(`the revision ${saved.state.revision} of instance`);
+    expect(message).toContain(`revision ${saved.state.revision} of instance`);
     expect(message).toContain("cloudinfra:revisionField");
   });
 });
