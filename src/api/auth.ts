@@ -26,11 +26,11 @@ export function parseToken(text: string, source: string): string {
   const token = text.trim();
   if (token === "")
     throw new CloudInfraError("config_invalid", `${source} is empty`, {
-      hint: "Make sure that it contains the token.",
+      hint: "Add the token.",
     });
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new CloudInfraError("config_invalid", `${source} is not a single token`, {
-      hint: "Remove everything but the token: it can't contain white space, line breaks or non-ASCII characters.",
+    throw new CloudInfraError("config_invalid", `${source} contains more than a token`, {
+      hint: "Remove everything except the token. A token can't contain white space, line breaks or non-ASCII characters.",
     });
   }
   return token;

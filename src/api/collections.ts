@@ -182,12 +182,13 @@ function cursorAfter(
   reply: ApiReply,
 ): string | undefined {
   if (next === undefined || next === null || next === "") {
-    if (hasMore) throw badReply(reply, "the list has more items but no cursor to fetch them");
+    if (hasMore)
+      throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");
     return undefined;
   }
   // Some services return a cursor even on the last page, where `has_more` is false.
   if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
-  if (seen.has(next)) throw badReply(reply, "the list repeats a cursor and never ends");
+  if (seen.has(next)) throw badReply(reply, "the list returned the same cursor twice");
   return next;
 }
 

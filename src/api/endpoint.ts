@@ -29,7 +29,7 @@ export function parseEndpoint(
     new CloudInfraError("config_invalid", `${setting} ${why}`, {
       hint:
         setting === SETTING
-          ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct the variable CLOUDINFRA_ENDPOINT"
+          ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct the environment variable CLOUDINFRA_ENDPOINT"
           : "Set it to a URL such as https://api.example.com",
     });
   const url = URL.parse(text.trim());
@@ -45,7 +45,7 @@ export function parseEndpoint(
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const last = segments.at(-1) ?? "";
   if (/^v\d+$/.test(last) && last !== VERSION) {
-    throw invalid(`must not name version "${last}" of the API: this package uses ${VERSION}`);
+    throw invalid(`must not contain the API version "${last}": this package uses ${VERSION}`);
   }
   if (last !== VERSION) segments.push(VERSION);
   const basePath = `/${segments.join("/")}`;

@@ -82,7 +82,7 @@ function replyError(
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";
   if (status === 404 && collection && problem === undefined) {
-    const message = `the endpoint has no such API (404${afterColon(text)})`;
+    const message = `the API was not found at the endpoint (404${afterColon(text)})`;
     return new CloudInfraError("not_this_service", message, details);
   }
   const lines = text === "" ? undefined : [text];
@@ -173,7 +173,7 @@ export function deadlineReached(failure: CloudInfraError, deadline: Deadline): C
   const reason =
     wait === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service asked for a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
+      : `the service requested a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
   const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
   return new CloudInfraError("timeout", reason, { ...details, cause: failure });
 }

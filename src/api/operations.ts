@@ -172,7 +172,7 @@ export function parseAccepted(
   // The body contains the object, and the Location points to the operation that is still running.
   const operation = operations.promised(reply, id);
   if (operation === undefined)
-    throw badReply(reply, `the Location "${reply.location}" points to another service`);
+    throw badReply(reply, `the Location header "${reply.location}" points to a different origin`);
   return { kind: "operation", operation };
 }
 

@@ -203,7 +203,7 @@ export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL
   const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
   // The token must not be sent to a link with a different origin.
   if (url.origin !== endpoint.origin) {
-    throw new CloudInfraError("bad_reply", `a link points away from the service, to ${url.origin}`);
+    throw new CloudInfraError("bad_reply", `a link points to a different origin, ${url.origin}`);
   }
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);

@@ -169,10 +169,10 @@ function hintFor(code: string): string | undefined {
       "signed the service's certificate"
     );
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
-    return "Check the address: the certificate is for a different host";
+    return "Check the host of the endpoint: the certificate is for a different host";
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
-    return "Check this machine's clock. If it is correct, ask the service's operators to renew the certificate";
+    return "Check this machine's clock. If the clock is correct, ask the service's operators to renew the certificate";
   if (NO_TLS.test(code))
-    return "Check the address and its port: the server there doesn't use TLS, or uses an incompatible version";
+    return "Check the host and port of the endpoint. The server doesn't use TLS, or uses an incompatible TLS version";
   return undefined;
 }

@@ -131,16 +131,16 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
       'Set the duration of operations. With --like, the default comes from the profile. (default: "3")',
       parseSeconds,
     )
-    .option("--fault <rule>", `Make requests fail. Repeatable. ${faults}`, addFault)
+    .option("--fault <rule>", `Make requests fail. Can be repeated. ${faults}`, addFault)
     .option(
       "--behaviour <key=value>",
-      "Change behavior that the API leaves open. Repeatable. The keys and values are listed below.",
+      "Change behavior that the API doesn't specify. Can be repeated. The keys and values are listed below.",
       addBehaviour,
     )
     .option("--like <file>", "Behave like the service in this profile, which `probe --out` writes.", nonEmpty)
     .option(
       "--no-page",
-      "Don't serve the page, which shows objects and requests. If other machines can reach the host, it is never served.",
+      "Don't serve the web page with objects and requests. The page is never served if other machines can reach the host.",
     )
     .option("--verbose", "Print a line for each request.")
     .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
@@ -227,9 +227,9 @@ function defineProbe(command: Command, run: Actions["probe"]): void {
   withTarget(
     command
       .description(
-        `Check whether this package works with the configured service, and what to set for it.
+        `Check whether this package works with the configured service, and which settings it requires.
 
-The command reads from the service and reports how it behaves where its specification leaves that open. It changes nothing: it sends only GET \
+The command reads from the service and reports behavior that the specification doesn't define. It changes nothing: it sends only GET \
 requests. With --create, it also creates an instance, changes it, and deletes it again, even after Ctrl-C.
 
 In the folder of a Pulumi program, the endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment \
@@ -244,11 +244,11 @@ variables. With --provider, they come from the stack's state. Elsewhere, they co
       "Create the instance in a new project, which is also deleted. Requires --region.",
     )
     .option("--region <name>", "Create the new project in this region.", nonEmpty)
-    .option("--image <name>", "Use this image. (default: that of an existing instance)", nonEmpty)
-    .option("--flavor <name>", "Use this flavor. (default: that of an existing instance)", nonEmpty)
-    .option("--network <name>", "Use this network. (default: that of an existing instance)", nonEmpty)
+    .option("--image <name>", "Use this image. (default: the value of an existing instance)", nonEmpty)
+    .option("--flavor <name>", "Use this flavor. (default: the value of an existing instance)", nonEmpty)
+    .option("--network <name>", "Use this network. (default: the value of an existing instance)", nonEmpty)
     .option("-y, --yes", "Create without confirmation.")
-    .option("--clean", "Delete what an interrupted probe has created, and do nothing else.")
+    .option("--clean", "Only delete the objects of an interrupted probe.")
     .option("--out <file>", "Write a profile of the service, for `emulator --like`.", nonEmpty)
     .option("--force", "Overwrite an existing file.")
     .option("--json", "Print the report as JSON.")
@@ -295,7 +295,7 @@ function problemWith(options: ProbeOptions): string | undefined {
 function defineRecover(command: Command, run: Actions["recover"]): void {
   withTarget(
     command.description(
-      `Make creations resumable that a \`pulumi up\` on another machine left unfinished.
+      `Make interrupted creations from another machine resumable.
 
 Run the command in the folder of your Pulumi program, before \`pulumi up\`. It finds the interrupted creations in the stack's state and writes \
 journal entries for them. The next \`pulumi up\` on this machine resumes them and creates nothing twice. The command sends no requests to the \
@@ -319,7 +319,7 @@ service and needs no token.`,
     .option(
       "--forget <urn>",
       "Give up this creation. The next `pulumi up` creates the object again. Removes the journal entries at all addresses unless " +
-        "--endpoint names one.",
+        "you specify --endpoint.",
       nonEmpty,
     )
     .option("--dry-run", "Report what the command would do, but change nothing.")

@@ -118,7 +118,7 @@ function report(
   const count = declared.length === 1 ? "1 resource" : `${declared.length} resources`;
   console.log(`Wrote ${program} and ${document} with ${count}.`);
   if (declared.some(({ inexpressible }) => inexpressible.length > 0))
-    console.log(`Comments in ${program} name the values that a program can't express.`);
+    console.log(`Comments in ${program} list the values that a program can't contain.`);
   console.log(`
 Next steps:
   1. Copy the content of ${program} into your program.
@@ -150,7 +150,7 @@ async function listProject(session: Session, id: string) {
       hint:
         projects.length === 0
           ? "Check the endpoint and the token. The service returned no projects at all."
-          : `Give one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
+          : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
     });
   }
   const instances = await session.client.instances.list({ project: id }, context);

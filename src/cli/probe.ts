@@ -139,7 +139,7 @@ async function createAndDelete(
       return findings;
     });
   } finally {
-    console.error("Deleting what the probe has created …");
+    console.error("Deleting the objects that the probe created …");
     await life.uninterrupted().clean().then(reportCleaned, onUnclean).finally(release);
   }
 }
@@ -149,7 +149,7 @@ function interruption(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const interrupt = (): void => {
     console.error(
-      "Interrupted. If you press Ctrl-C again, run `npx pulumi-cloudinfra probe --clean` to delete the rest.",
+      "Interrupted. If you press Ctrl-C again, run `npx pulumi-cloudinfra probe --clean` to delete the remaining objects.",
     );
     controller.abort(new CloudInfraError("aborted", "the probe was interrupted"));
   };
@@ -192,7 +192,7 @@ them. The probe deletes everything that it has created.`,
   const answer = await prompt.question("Continue? (yes/no) ").catch(() => "\n"); // Ctrl-C or Ctrl-D
   prompt.close();
   if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new CloudInfraError("aborted", "you didn't confirm, so nothing was created", {
+  throw new CloudInfraError("aborted", "the creation was not confirmed, so nothing was created", {
     hint: "Answer yes, or run the command with --yes",
   });
 }

@@ -53,11 +53,11 @@ export function pulumiOutput(
 
 /** Hints for error messages of the Pulumi CLI. The first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/no stack selected/i, "Give the stack with --stack, or select it with `pulumi stack select`."],
+  [/no stack selected/i, "Specify the stack with --stack, or select it with `pulumi stack select`."],
   [/no stack named/i, "Run `pulumi stack ls` to list your stacks."],
   [
     /no Pulumi\.yaml/i,
-    "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
+    "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
   ],
   [/incorrect passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE to the passphrase of this stack."],
   [/passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`."],
@@ -83,7 +83,7 @@ function failureOf(name: string, error: ExecFileException, errors: string): Clou
     .replace(/^error: /, "");
   const ending = signal ? `it was killed by ${signal}` : `it exited with code ${code}`;
   return new CloudInfraError("config_invalid", `${name} failed: ${message || ending}`, {
-    hint: HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? `Run ${name} to see why.`,
+    hint: HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? `Run ${name} to see the error.`,
   });
 }
 
@@ -117,22 +117,20 @@ export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
     throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, {
-      hint: "Give the folder of your Pulumi program with --cwd, or run the command there.",
+      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
     });
   }
   const file = projectFileFor(start);
   if (file === undefined) {
     throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or its parent folders`, {
-      hint: "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
+      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
     });
   }
   const main = path.resolve(path.dirname(file), readProjectFile(file).main ?? ".");
   if (!existsSync(main)) {
-    throw new CloudInfraError(
-      "config_invalid",
-      `\`main\` in ${file} names a path that doesn't exist: ${main}`,
-      { hint: "Correct `main`, or run the command in a complete copy of the program." },
-    );
+    throw new CloudInfraError("config_invalid", `\`main\` in ${file} is a path that doesn't exist: ${main}`, {
+      hint: "Correct `main`, or run the command in a complete copy of the program.",
+    });
   }
   return realpathSync(statSync(main).isDirectory() ? main : path.dirname(main));
 }

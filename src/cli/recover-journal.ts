@@ -63,7 +63,7 @@ export function stackJournals(deployment: Deployment, settings: JournalSettings)
       const journal = byReference.get(provider) ?? ofDefault;
       if (journal !== undefined) return journal;
       throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
-        hint: "Give the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+        hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
       });
     },
     /** Two journals: the journal of the stack's own backend, and the journal to which `recover --file` writes. */

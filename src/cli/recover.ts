@@ -78,7 +78,7 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
     "can't be resumed, because the state doesn't contain its key and all arguments. Check whether the service has the object before you " +
     "run `pulumi up`, which creates another one.",
   "not-written":
-    "the journal entry can't be written. Don't run `pulumi up` until it is, because that would create a second object.",
+    "the journal entry can't be written. Fix this problem before you run `pulumi up`, which would otherwise create a second object.",
 };
 
 function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOptions): string {
@@ -134,7 +134,7 @@ async function forget(
 
 const FORGET_HINT = "Check the URN. `recover` without --forget prints the URNs of unfinished creations.";
 const ORGANIZATION_HINT =
-  "If the stack belongs to an organization, name it with `--stack <organization>/<project>/<stack>`.";
+  "If the stack belongs to an organization, specify the stack as `--stack <organization>/<project>/<stack>`.";
 
 const CLEAR_AFTER_UP = `Pulumi keeps these creations in its list of pending operations, even after \`pulumi up\` has finished them. Clear the list after the next
 successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, resolve those first.`;

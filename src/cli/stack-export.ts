@@ -165,7 +165,7 @@ export function explicitProvider({ providers }: Deployment, name: string): Stack
     throw new CloudInfraError(
       "config_invalid",
       `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`,
-      { hint: "Give the URN of one of them with --provider." },
+      { hint: "Specify the URN of a provider with --provider." },
     );
   if (found !== undefined) return found;
   const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));

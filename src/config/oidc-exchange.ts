@@ -68,7 +68,7 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
         if (isCloudInfraError(error)) throw error;
         if (!isTimeoutError(error) && !isTimeoutError(limit.signal.reason)) throw error;
         throw new CloudInfraError("unreachable", `${at} timed out after ${LIMIT_MS / 1000} s`, {
-          hint: "Run the command again once the token service is available.",
+          hint: "Run the command again when the token service is available.",
         });
       } finally {
         limit.release();
@@ -202,7 +202,7 @@ function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
   // An unconventional name may be the token itself, so the message doesn't contain the name.
   const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name} from ${SUBJECT}` : ` from ${SUBJECT}`;
   throw new CloudInfraError("config_missing", `the variable${named} is not set`, {
-    hint: "Set it in the environment of `pulumi`.",
+    hint: "Set the variable in the environment of the `pulumi` command.",
   });
 }
 

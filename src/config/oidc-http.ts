@@ -33,7 +33,7 @@ export class TransientError extends Error {
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =
-  "Check its address. If the address is correct, report this to the operators of the token service.";
+  "Check the address. If the address is correct, report the problem to the operators of the token service.";
 
 /**
  * Sends a request to a token service, and parses the JSON reply, which must have status 200. Redirects are not followed, because another
@@ -65,7 +65,7 @@ export async function requestJson<T>(
     const {
       description,
       final,
-      hint = "Check its address, and that this machine can reach it.",
+      hint = "Check the address, and make sure that this machine can reach the host.",
     } = received.failure;
     const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
     throw final ? unreachable : new TransientError(unreachable);
@@ -79,7 +79,7 @@ export async function requestJson<T>(
   if (status < 400) {
     const { origin = "nowhere" } = URL.parse(header("location") ?? "", url.href) ?? {};
     throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
-      hint: "Check its address. Tokens are sent only to the configured address, so redirects are not followed.",
+      hint: "Check the address. Redirects are not followed, because tokens are sent only to the configured address.",
     });
   }
   const reason = reasonIn(content.text);
@@ -89,7 +89,7 @@ export async function requestJson<T>(
     });
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {
-      hint: "Run the command again once the token service is available.",
+      hint: "Run the command again when the token service is available.",
       retryAfterMs: retryAfterMs(header),
     }),
   );
@@ -149,7 +149,7 @@ export function parseOidcUrl(
   const url = URL.parse(text);
   const invalid = (why: string) =>
     new CloudInfraError("config_invalid", `${options.name} ${why}`, {
-      hint: "Use the complete address. The operators of the token service can provide it.",
+      hint: "Use the complete address, which the operators of the token service can provide.",
     });
   if (url === null || !["https:", "http:"].includes(url.protocol))
     throw invalid("is not a URL that begins with https://");

@@ -59,8 +59,9 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   const inEnvironment: Lookup = (name) => {
     const variable = variableName(name);
     // The hint doesn't mention the stack's configuration, because an explicit provider doesn't use it.
-    const hint = provider === undefined ? hintToSet(name, provider) : `Correct the variable ${variable}.`;
-    return found(environment[variable], `the variable ${variable}`, hint);
+    const hint =
+      provider === undefined ? hintToSet(name, provider) : `Correct the environment variable ${variable}.`;
+    return found(environment[variable], `the environment variable ${variable}`, hint);
   };
   const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
   const lookUp: Lookup = (name) =>
@@ -73,8 +74,8 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
   return {
     /** The name of the explicit provider, or `undefined` for the default provider. */
     provider,
-    endpoint: read("endpoint", lookUp) ?? missing("endpoint", "the service's address", provider),
-    token: token ?? missing("token", "a token", provider),
+    endpoint: read("endpoint", lookUp) ?? missing("endpoint", " (the address of the service)", provider),
+    token: token ?? missing("token", "", provider),
     operationTimeoutMs: read("operationTimeout", lookUp),
     allowHttp: read("allowHttp", lookUp),
     concurrency: read("concurrency", lookUp),
@@ -104,7 +105,7 @@ function command(name: SettingName, example = "…"): string {
 
 function hintToSet(name: SettingName, provider: string | undefined, example?: string): string {
   return provider === undefined
-    ? `Run \`${command(name, example)}\`, or set the variable ${variableName(name)}.`
+    ? `Run \`${command(name, example)}\`, or set the environment variable ${variableName(name)}.`
     : argumentHint(name, provider);
 }
 
@@ -115,16 +116,16 @@ function argumentHint(name: SettingName, provider: string): string {
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
   const prefix = provider === undefined ? "cloudinfra:" : "";
   const others = SOURCES.slice(1).map((source) => prefix + source);
-  const or = ` You can set ${others.slice(0, -1).join(", ")} or ${others.at(-1)} instead.`;
-  throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is required`, {
+  const or = ` Alternatively, set ${others.slice(0, -1).join(", ")} or ${others.at(-1)}.`;
+  throw new CloudInfraError("config_missing", notSet(name, provider, what), {
     hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
   });
 }
 
-function notSet(name: SettingName, provider: string | undefined): string {
+function notSet(name: SettingName, provider: string | undefined, what = ""): string {
   return provider === undefined
-    ? `cloudinfra:${name} is not set`
-    : `the provider "${provider}" has no \`${name}\``;
+    ? `the required setting cloudinfra:${name}${what} is not set`
+    : `the required argument \`${name}\`${what} of the provider "${provider}" is not set`;
 }
 
 /** The parser for each type of setting, and the description of the type in errors. */
@@ -189,8 +190,8 @@ function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefi
   });
   if (given.length > 1) {
     const names = given.map(({ source }) => source).join(" and ");
-    throw new CloudInfraError("config_invalid", `the token has more than one source: ${names}`, {
-      hint: "Keep only one of them.",
+    throw new CloudInfraError("config_invalid", `more than one token source is set: ${names}`, {
+      hint: "Remove all token sources except one.",
     });
   }
   const [one] = given;

@@ -122,8 +122,8 @@ async function tokenFromCommand(
     if (!isTimeoutError(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
       hint:
-        "Run it in the program's folder to see what it waits for. It receives no input, so it can't prompt for anything. " +
-        "If it leaves a process in the background, redirect the output of that process.",
+        "Run the token command in the program's folder to see why it hangs. The command gets no input, so it can't prompt you. " +
+        "If the command starts a background process, redirect the output of that process.",
     });
   } finally {
     limit.release();
@@ -142,8 +142,8 @@ function hintOn(complaint: string, command: string, output: string, former: read
   );
   const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former]));
   return clean === ""
-    ? "Run it in the program's folder to see why."
-    : `Run it in the program's folder, and fix the problem that it reports: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
+    ? "Run the token command in the program's folder to see the error."
+    : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
 const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);
@@ -184,7 +184,7 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     };
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed more than a token: over a million characters");
+      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed over a million characters instead of a token");
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
@@ -225,6 +225,6 @@ function tokenInJson(output: string, name: string): string | undefined {
   const parsed = v.safeParse(tokenDocument, output);
   if (parsed.success) return "token" in parsed.output ? parsed.output.token : parsed.output.access_token;
   throw new CloudInfraError("config_invalid", `${name} printed JSON without a token`, {
-    hint: 'Make it print the token alone, {"token": "…"} or {"access_token": "…"}.',
+    hint: 'Change the command so that it prints only the token, {"token": "…"} or {"access_token": "…"}.',
   });
 }

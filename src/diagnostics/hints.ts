@@ -20,7 +20,7 @@ export function withArgumentsOf(provider: string | undefined, text: string): str
 
 /** Added to hints that mention a setting, because the engine saves the settings of each `up` in the state. */
 const STORED =
-  "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up`, unless you add `--run-program`";
+  "To use changed settings, add `--run-program` to `pulumi refresh` or `pulumi destroy`. By default, these commands use the settings of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, increase `cloudinfra:operationTimeout`";
 
@@ -76,8 +76,8 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   hint: (properties) => {
     const names = properties.length > 0 ? properties.map((name) => `"${name}"`).join(", ") : '"…"';
     return (
-      `${introduction(properties)} the resource option \`replaceOnChanges: [${names}]\` to replace the resource, ` +
-      `or \`ignoreChanges: [${names}]\` to keep it`
+      `${introduction(properties)} a resource option: \`replaceOnChanges: [${names}]\` to replace the resource, ` +
+      `or \`ignoreChanges: [${names}]\` to keep the current value`
     );
   },
 });
@@ -89,7 +89,7 @@ const OF_DELETIONS: readonly HintCase[] = [
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
     hint:
       "Run the command again: the service may have finished the deletion in the meantime. " +
-      "A longer `customTimeouts.delete` takes effect only after the next update of the resource",
+      "To wait longer, increase `customTimeouts.delete`. The new value takes effect after the next update of the resource",
   },
   {
     when: "a deletion",
@@ -109,7 +109,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     {
       when: "a token in an environment variable",
-      applies: ({ summary }) => summary.endsWith("from the variable CLOUDINFRA_TOKEN (401)"),
+      applies: ({ summary }) => summary.endsWith("from the environment variable CLOUDINFRA_TOKEN (401)"),
       hint: (_properties, provider) =>
         provider === undefined
           ? `${SET_TOKEN} or in CLOUDINFRA_TOKEN`
@@ -117,37 +117,37 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     {
       when: "a token from another source, such as a command",
-      hint: "Make sure that the source provides a valid token",
+      hint: "Make sure that this setting or argument provides a valid token",
     },
   ],
-  forbidden: `Grant the token the missing permission, or change ${TOKEN}`,
+  forbidden: `Grant the missing permission to the token, or replace ${TOKEN} with a token that has the permission`,
   not_found: [
     {
       when: "the project of an instance",
       applies: aboutProject,
       hint: (_properties, provider) =>
         provider === undefined
-          ? `Check the property \`project\`, ${TOKEN} and ${ENDPOINT}`
-          : `Check the property \`project\`. The instance uses the provider "${provider}", which must also be the provider of its project`,
+          ? `Check the \`project\` property, ${TOKEN} and ${ENDPOINT}`
+          : `Check the \`project\` property. The instance and its project must use the same provider ("${provider}")`,
     },
     {
       when: "a new project, or the list of projects",
       applies: ({ path = "" }) => path.endsWith("/projects"),
-      hint: `Check ${ENDPOINT}: there is no API at this address`,
+      hint: `Check ${ENDPOINT}: the API was not found at this address`,
     },
     {
       when: "a list of instances",
       applies: ({ path = "" }) => path.endsWith("/instances"),
-      hint: `Check ${ENDPOINT}. If you list the instances of one project, also check its id`,
+      hint: `Check ${ENDPOINT}. If you list the instances of a project, also check the project id`,
     },
     {
       when: "a lookup of an object that doesn't exist",
       applies: (_error, { isLookedUp = false }) => isLookedUp,
-      hint: "Correct the id, or remove the lookup from the program and run `pulumi up`",
+      hint: "Correct the id, or remove the lookup from the program. Then run `pulumi up`",
     },
     // After a 404, the provider reads the object. This hint applies only if that read returns the object.
     {
-      hint: "The service still returns the object. Make sure that the token may change it, and run `pulumi up` again",
+      hint: "Make sure that the token has permission to change the object, which still exists. Then run `pulumi up` again",
     },
   ],
   refused: [
@@ -164,17 +164,17 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     changeInPlace(
       (properties) =>
-        `Correct ${namesOr(properties, "the arguments")} in the program. If it can't be changed in place, add`,
+        `Correct ${namesOr(properties, "the arguments")} in the program. If the service can't change this property in place, add`,
     ),
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: "Fix the problem that the service reported. To keep the object but remove it from the stack, run `pulumi state delete <urn>`",
+      hint: "Fix the reported problem. To keep the object but remove it from the stack, run `pulumi state delete <urn>`",
     },
     {
       when: "a list in a program",
       applies: (_error, { verb }) => verb === "list",
-      hint: `If you use a filter, correct it. Otherwise, check ${ENDPOINT}`,
+      hint: `If the call has a filter, correct the filter. Otherwise, check ${ENDPOINT}`,
     },
     {
       when: "a read",
@@ -185,16 +185,16 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: "Delete everything that the object still contains, or wait for any other change to finish. Then run the command again",
+      hint: "Delete everything in the object. If another change is in progress, wait for it to finish. Then run the command again",
     },
     {
       hint: "If the name is taken, choose a different one. If another change is in progress, wait for it to finish. Then run the command again",
     },
   ],
   revision_conflict:
-    "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
+    "Run `pulumi refresh`, and review the changes. Then run the command again. Nothing was overwritten",
   rate_limited:
-    "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
+    "Run the command again later. If the error persists, lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
   unavailable: "Run the command again when the service has recovered",
   unreachable: [
     {
@@ -222,14 +222,14 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     { hint: `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
   not_this_service: `Check ${ENDPOINT} and any proxies in front of the service`,
-  bad_reply: `Check ${ENDPOINT}. If it is correct, report the reply to the service's operators`,
+  bad_reply: `Check ${ENDPOINT}. If the endpoint is correct, report the reply to the service's operators`,
   unsupported: [
     changeInPlace(() => "Add"),
     {
-      hint: `Check ${ENDPOINT}: this address doesn't support the request`,
+      hint: `Check ${ENDPOINT}: the API at this address doesn't support the request`,
     },
   ],
-  operation_failed: "Fix the problem that the service reported, and run the command again",
+  operation_failed: "Fix the reported problem, and run the command again",
   operation_timeout: OF_DELETIONS,
   operation_unknown: `Run \`pulumi refresh\`. Make sure that ${ENDPOINT} hasn't changed since the last \`pulumi up\``,
 };

@@ -226,7 +226,7 @@ export class Journal {
         file,
         `the journal entry ${file} is ignored, because its content doesn't match the resource, stack or service in its name. If an ` +
           "`up` was killed on this machine, run `npx pulumi-cloudinfra recover` before the next one. Otherwise, the next `up` may create an " +
-          "object a second time. If nobody needs the file, delete it",
+          "object a second time. If you don't need the file, delete it",
       );
       return undefined;
     });
@@ -315,7 +315,7 @@ export class Journal {
       file,
       `a damaged journal entry was set aside as ${kept}. The creation that it records can't be resumed, and the next \`pulumi up\` ` +
         "may create the object a second time. Run `npx pulumi-cloudinfra recover` first. If `up` is already running, check the " +
-        "service for an object that `pulumi stack` doesn't show. Then delete the file",
+        "service for an object that `pulumi stack` doesn't list. Then delete the file",
     );
   }
 
@@ -330,9 +330,9 @@ export class Journal {
       const why = message.replace(/, \w+ '.*/s, ""); // without the system call and its file
       await this.warnOnce(
         "unusable",
-        `the journal of creations${where} can't be used (${why}). Creations proceed without it, but if one is killed, the next ` +
-          "`pulumi up` may create its object a second time. Free disk space, make the folder writable, or set " +
-          "cloudinfra:journalDir to another folder. If a creation is killed, run `npx pulumi-cloudinfra recover` before the " +
+        `the journal of creations${where} can't be used (${why}). Creations continue without a journal, but after an interruption the next ` +
+          "`pulumi up` may create an object a second time. Free disk space, make the folder writable, or set " +
+          "cloudinfra:journalDir to another folder. After an interruption, run `npx pulumi-cloudinfra recover` before the " +
           "next `pulumi up`, either here, once the folder can be used, or on another machine",
       );
       return undefined;

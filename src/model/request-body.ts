@@ -81,8 +81,8 @@ function currentValue(field: Field, sources: Sources): unknown {
 function sendable(field: Field, value: unknown): unknown {
   if (isSendable(field, value)) return value;
   const { name } = field;
-  const message = `the service shows ${name} in a form that a request can't contain, so the update would change its value`;
-  const hint = `Nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
+  const message = `the service returned ${name} in a format that an update can't send back, so the update would change the value`;
+  const hint = `Set ${name} in the program, and remove ${name} from ignoreChanges. Nothing was overwritten`;
   throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
@@ -108,8 +108,8 @@ function mergedLabels(field: Field, sources: Sources): Labels {
 }
 
 function unreadableLabels({ name }: Field): CloudInfraError {
-  const message = `the service shows ${name} in an unknown form, so the update might remove ${name} that others have set`;
-  const hint = `Nothing was overwritten. Add "${name}" to ignoreChanges, and change the ${name} in the service`;
+  const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
+  const hint = `Add "${name}" to ignoreChanges, and change the ${name} in the service. Nothing was overwritten`;
   return new CloudInfraError("revision_conflict", message, { hint });
 }
 
@@ -127,9 +127,9 @@ export function requireUnmanagedShown(
   const names = hidden.map(({ name }) => name).join(", ");
   throw new CloudInfraError(
     "revision_conflict",
-    `only the list shows ${kind.name} ${id}, and it omits ${names}, so the update would remove unmanaged values`,
+    `the service returned ${kind.name} ${id} only in a list that omits ${names}, so the update would remove unmanaged values`,
     {
-      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+      hint: `Run \`pulumi up\` again when the service returns the ${kind.name} by its id. Nothing was overwritten`,
     },
   );
 }

@@ -70,7 +70,7 @@ class Exercise {
     facts.canGet = offersGet(this.examined);
     const object = await life.reread(id);
     if (object === undefined)
-      throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
+      throw new CloudInfraError("not_found", `the service created instance ${id}, but doesn't return it`);
     facts.created = object.fields;
     const lastId = object.revision === undefined ? id : await this.update(id, object.revision);
     await this.delete(lastId);

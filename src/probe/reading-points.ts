@@ -56,7 +56,7 @@ export interface Samples {
 }
 
 export const REFRESH_FIRST =
-  "run `pulumi refresh` before `pulumi destroy` if somebody deletes objects outside Pulumi";
+  "run `pulumi refresh` before `pulumi destroy` if objects are deleted outside Pulumi";
 /** The consequence of reused ids if objects have no usable creation date. */
 const UNDATED =
   "If the service gives the id of a deleted instance to another one, the provider can't tell them apart";
@@ -90,7 +90,7 @@ export const readingPoints = {
     return status < 300
       ? limited(
           `Accepted (${status})`,
-          "The service doesn't check tokens: anybody who can reach it can change your objects",
+          "The service doesn't check tokens: anyone who can reach the service can change your objects",
         )
       : limited(
           observation,

@@ -61,11 +61,11 @@ export const updatePoints = {
     return update.stale.reply.status < 300
       ? limited(
           `An outdated If-Match is accepted (${update.stale.reply.status})`,
-          "An update may overwrite a change that somebody else makes at the same time",
+          "An update may overwrite a concurrent change by another client",
         )
       : limited(
           `An outdated If-Match returned ${causeOf(update.stale)}`,
-          "If somebody else changes an instance at the same time, the update fails with this error",
+          "If another client changes an instance at the same time, the update fails with this error",
         );
   }),
   revisionOf: point("Changed revision", ({ update }) => {
@@ -126,7 +126,7 @@ export const updatePoints = {
       postIgnores.length > 0
         ? "The provider sets the ignored fields with an update after each creation"
         : unshown.length > 0
-          ? "If other people change fields that aren't returned, `pulumi refresh` doesn't show it"
+          ? "`pulumi refresh` can't detect drift in fields that aren't returned"
           : undefined;
     return works(observation, { statusAfterCreate, postIgnores, unshown, normalize }, consequence);
   }),

@@ -118,11 +118,11 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
       : `returned neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
   return new CloudInfraError(
     "forbidden",
-    `the service ${what}, which does not prove that it was deleted: this token may belong to another account or lack read access`,
+    `the service ${what}: the token may belong to another account or lack read access`,
     {
       hint:
         `Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
-        "If the objects no longer exist, remove each of them from the state with `pulumi state delete <urn>`. Nothing was changed",
+        "If the objects were deleted, remove each object from the state with `pulumi state delete <urn>`. Nothing was changed",
     },
   );
 }
@@ -142,7 +142,7 @@ export async function requireObject(context: Context, id: string, state: Recorde
 /** Returns the error for an object that no longer exists. */
 export function noLongerExists(context: Context, id: string): CloudInfraError {
   return new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`, {
-    hint: "Run `pulumi refresh` to remove it from the state. The next `pulumi up` then recreates it",
+    hint: "Run `pulumi refresh` to remove the missing object from the state, then `pulumi up` to recreate the object",
   });
 }
 

@@ -293,7 +293,7 @@ function unfinishedElsewhere(
 function sameObjectTwice({ name }: Kind, other: string | undefined): string {
   const holder = other === undefined ? "another resource" : `"${resourceName(other)}"`;
   return (
-    `${holder} and this resource manage the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
+    `${holder} and this resource manage the same ${name}. If this resource has the other resource as an alias, correct the alias. ` +
     "If the state records both, remove one of them with `pulumi state delete <urn>`. Then run `pulumi up` again"
   );
 }

@@ -127,7 +127,7 @@ export function requireRecordedEndpoint(
   const hint = provider === undefined ? hintOnSetting(recorded) : hintOnProvider(recorded);
   throw new CloudInfraError(
     "endpoint_changed",
-    `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}: no request was sent`,
+    `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}`,
     { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
   );
 }
@@ -144,11 +144,11 @@ export function requireSameProvider(
   if (provider === now) return;
   throw new CloudInfraError(
     "provider_changed",
-    `the creation of this ${kind.name} was started by ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
+    `${nameOfProvider(provider)} started the creation of this ${kind.name}, but the resource now uses ${nameOfProvider(now)}`,
     {
       hint:
-        "Nothing was changed. Switch the resource back to its original provider, under its original name, until `pulumi up` has finished the " +
-        "creation",
+        "Switch the resource back to the original provider, and keep the provider's name. Run `pulumi up` to finish the creation. " +
+        "Nothing was changed",
     },
   );
 }
@@ -169,11 +169,11 @@ export function otherRecordedEndpoint(
 }
 
 const hintOnSetting = (recorded: string): string =>
-  `Set cloudinfra:endpoint back to the recorded address. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
+  `Set cloudinfra:endpoint to the recorded address. If the service has moved, add the recorded address (${recorded}) to cloudinfra:formerEndpoints`;
 
 const hintOnProvider = (recorded: string): string =>
-  "Use a provider with that endpoint for the resource. To move it, remove it from the program, run `pulumi up`, and declare it again. " +
-  `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
+  "Use a provider with the recorded endpoint for the resource. To move the resource, remove it from the program, run `pulumi up`, and declare it again. " +
+  `If the service has moved, add the recorded address (${recorded}) to the provider's \`formerEndpoints\``;
 
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";

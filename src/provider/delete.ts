@@ -127,7 +127,7 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
     `${context.kind.name} ${id} was not replaced, because it was adopted again`,
     {
       hint:
-        "Nothing was changed. If the resource has the `import` option, remove it from the program, because the object is already imported. " +
+        "If the resource has the `import` option, remove this option, because the object is already imported. " +
         "Run `pulumi up`, then replace the resource",
     },
   );

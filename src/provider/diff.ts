@@ -121,10 +121,10 @@ export async function diffResource(
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
   return new CloudInfraError(
     "import_differs",
-    `the resource manages ${name} ${id}, but its \`import\` option names ${imported}`,
+    `the resource manages ${name} ${id}, but its \`import\` option specifies ${imported}`,
     {
       hint:
-        `Nothing was changed. Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
+        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
         "`pulumi state delete <urn>`, and run `pulumi up` again",
     },
   );

@@ -155,7 +155,7 @@ export async function isIdReused(
   await warnWithoutSecrets(
     context,
     `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} now has its id. ` +
-      `Pulumi doesn't manage that ${ref.kind.name}, and didn't change it.`,
+      `Pulumi doesn't manage or change the new ${ref.kind.name}.`,
   );
   return true;
 }
@@ -172,7 +172,7 @@ function mayBeOtherAccount(
 ): CloudInfraError {
   return new CloudInfraError(
     "forbidden",
-    `the service returned ${describeSuccessor(kind, shown)} for ${kind.name} ${id}: this token may belong to another account`,
+    `the service returned ${describeSuccessor(kind, shown)} for ${kind.name} ${id}: the token may belong to another account`,
     {
       hint:
         `Check the token and cloudinfra:endpoint (${client.endpoint}). If the service has reused the id, remove the ${kind.name} from the ` +
@@ -188,7 +188,7 @@ export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
     `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`,
     {
       hint:
-        "Nothing was changed. Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +
+        "Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +
         `${kind.name} from the state. The next \`pulumi up\` recreates it`,
     },
   );

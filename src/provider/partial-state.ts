@@ -35,8 +35,8 @@ export function partialCreation(
   });
   const hint = failed
     ? `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`
-    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, so the state records the unfinished creation. To resume it, run \`pulumi up\` ` +
-      `again on any machine. Nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+    : `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
+      `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -54,7 +54,7 @@ export function failedAgain(
 }
 
 function describeProgress({ kind }: Context, id: string | undefined, { operation }: Pending): string {
-  if (operation !== undefined) return `The service accepted operation ${operation.id}`;
+  if (operation !== undefined) return `The service started operation ${operation.id}`;
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
@@ -62,7 +62,7 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Instructions for giving up an unfinished creation. */
 export const GIVE_UP =
-  "run `npx pulumi-cloudinfra recover --forget <urn>`. If it prints a command, run that too";
+  "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request. */

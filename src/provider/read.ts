@@ -139,7 +139,7 @@ function notFound({ kind }: Context, id: string, state: Recorded): undefined {
   if (!isFirstLookup(state)) return undefined;
   // A different stack may have exported the placeholder id of an unfinished creation.
   const hint = isPlaceholder(id)
-    ? `Run \`pulumi up\` in the stack that creates the ${kind.name}, and use the id that it has then`
+    ? `Run \`pulumi up\` in the stack that creates the ${kind.name}, and use the new id`
     : undefined;
   throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`, { hint });
 }

@@ -111,10 +111,10 @@ async function warnOfUnfinished({ tracker, warn, opened }: Sessions, stack: stri
 }
 
 const WORDS = {
-  one: "its object may still exist",
-  several: "their objects may still exist",
+  one: "the object may still exist",
+  several: "the objects may still exist",
   hints: [
-    "Run `npx pulumi-cloudinfra recover` to list the objects that the stack manages, and keep those. Delete the others in the service if they exist. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "Run `npx pulumi-cloudinfra recover` to list the objects that the stack manages, and keep those. If other objects exist, delete them in the service. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
     "After an interruption, run `pulumi up` before `pulumi destroy`, because `destroy` deletes only what the state contains.",
   ],
 };

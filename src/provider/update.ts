@@ -117,8 +117,8 @@ async function creationUnclear(
   const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
   const hint =
     `Check in the service whether ${name} ${id} exists: ` +
-    `${others === "" ? "the list contains nothing with that name" : `the list contains ${others} with that name`}. ` +
-    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, then \`pulumi up\` to create another`;
+    `${others === "" ? "the list contains no object with that name" : `the list contains ${others} with that name`}. ` +
+    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, then \`pulumi up\` to recreate it`;
   return new PartialState(error, id, olds, hint);
 }
 
@@ -153,7 +153,7 @@ async function finishPendingUpdate(
 function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
   const message = `the creation of ${kind.name} ${id} resulted in ${kind.name} ${result} instead`;
   const hint =
-    "Nothing else was created. Run `pulumi refresh` to correct the id in the state, then `pulumi up`";
+    "Run `pulumi refresh` to correct the id in the state, then `pulumi up`. Nothing else was created";
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
@@ -187,6 +187,6 @@ async function waitForPending(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };
-    throw new PartialState(error, id, olds, "Run `pulumi up` again, on any machine, to keep waiting");
+    throw new PartialState(error, id, olds, "Run `pulumi up` again on any machine to keep waiting");
   }
 }

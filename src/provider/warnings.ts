@@ -30,18 +30,18 @@ export async function outcomeUnknown(
     : pending.operation === undefined
       ? "the record of an interrupted creation is damaged"
       : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
-  const message = `${what}, so its outcome is unknown: the service lists ${found}`;
+  const message = `${what}, so the outcome is unknown: the service lists ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `Nothing was created or adopted. If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}`,
+    hint: `If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was created or adopted`,
   });
 }
 
 /** Returns the error for an object whose creation request is unknown, so that the object may not match the program. */
 export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfraError {
-  const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
+  const message = `an interrupted creation created ${kind.name} ${id}, but the record of the creation is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
-    hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}`,
+    hint: `Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was changed or deleted`,
   });
 }
 
@@ -56,7 +56,7 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   if (ids.length === 0) return;
   const message =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
-    "Pulumi doesn't manage it. If nobody uses it, delete it in the service.";
+    "Pulumi doesn't manage this object. If you don't need the object, delete it in the service.";
   await warnWithoutSecrets(context, message);
 }
 
@@ -70,7 +70,7 @@ export async function warnOfObjectAdoptedElsewhere(
   const resource = resourceName(inputs.urn);
   const message =
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
-    `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
+    `The provider creates another ${name} for "${resource}". If you need only one ${name}, remove one of the two resources from the program.`;
   await warnWithoutSecrets(context, message);
 }
 
@@ -86,8 +86,8 @@ export async function warnOfObjectLeftAlone(
   const why = isRetained ? "the resource has the option `retainOnDelete`" : "another resource may use it";
   await warnWithoutSecrets(
     context,
-    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. It was not deleted, because ` +
-      `${why}. If nobody uses it, delete it in the service.`,
+    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. The object was not deleted, because ` +
+      `${why}. If you don't need the object, delete it in the service.`,
   );
 }
 
@@ -120,7 +120,7 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
     const { name } = context.kind;
     const message =
       `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
-      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
+      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete the objects that you don't need.`;
     await warnWithoutSecrets(context, message);
   } catch (error) {
     // Without the list, no warning is possible. The creation continues or reports its own error.

@@ -204,7 +204,7 @@ function withStackValues(pattern: string): string {
     const value = configValue(key);
     if (value !== undefined) return value;
     throw new pulumi.RunError(
-      `cloudinfra: pulumi:autonaming: the pattern names ${whole}, but the configuration of the project has no such key. ` +
+      `cloudinfra: pulumi:autonaming: the pattern contains ${whole}, but the project configuration doesn't set this key. ` +
         `Set it with \`pulumi config set ${key} <value>\``,
     );
   });

@@ -68,7 +68,7 @@ const WARNING = {
   several: "the program no longer declares their resources",
   hints: [
     "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
-    "Otherwise, delete it in the service, unless you have released it on purpose or `npx pulumi-cloudinfra recover` says that the stack has it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "Otherwise, delete the object in the service, unless you removed it from the stack on purpose or `npx pulumi-cloudinfra recover` reports that the stack manages it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ],
 };
 

@@ -124,7 +124,7 @@ describe("the token", () => {
   );
 
   it.each([
-    ["two words", "the token from CLOUDINFRA_TOKEN is not a single token"],
+    ["two words", "the token from CLOUDINFRA_TOKEN contains more than a token"],
     [" ", "the token from CLOUDINFRA_TOKEN is empty"],
   ])("%j has the same message as a token in a file", async (bad, message) => {
     const auth = createAuth({ origin: "CLOUDINFRA_TOKEN", get: async () => bad });

@@ -57,7 +57,7 @@ describe("a list", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the list repeats a cursor and never ends",
+      summary: "the list returned the same cursor twice",
     });
     expect(seen).toHaveLength(3);
   });

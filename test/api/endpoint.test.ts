@@ -40,7 +40,7 @@ describe("the endpoint", () => {
 
   it("has a hint with the variable only for the case that it is set there, because the stack takes precedence", () => {
     const hint = expect.stringMatching(
-      /^Run `pulumi config set cloudinfra:endpoint .*`, or correct the variable CLOUDINFRA_ENDPOINT$/,
+      /^Run `pulumi config set cloudinfra:endpoint .*`, or correct the environment variable CLOUDINFRA_ENDPOINT$/,
     );
     expect(() => parseEndpoint("localhost")).toThrow(expect.objectContaining({ hint }));
   });

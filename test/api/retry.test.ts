@@ -233,7 +233,7 @@ describe("the pauses between retries", () => {
       code: "timeout",
       status: 429,
       cause: { code: "rate_limited" },
-      summary: expect.stringContaining("the service asked for a wait of 1 h"),
+      summary: expect.stringContaining("the service requested a wait of 1 h"),
     });
     expect(clock.now()).toBe(0);
     expect(seen).toHaveLength(1);

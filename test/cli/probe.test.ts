@@ -56,7 +56,9 @@ describe("`probe`", () => {
     expect(rejected.stdout).toContain("✗ Token");
     const missing = await run([], { CLOUDINFRA_ENDPOINT: "" });
     expect(missing.code).toBe(1);
-    expect(missing.stderr).toContain("cloudinfra:endpoint is not set");
+    expect(missing.stderr).toContain(
+      "the required setting cloudinfra:endpoint (the address of the service) is not set",
+    );
     expect((await run(["--ouput", "x"])).code).toBe(2);
   });
 

@@ -519,7 +519,7 @@ describe("the stack's export", () => {
   });
 
   it.each([
-    ["no stack selected; please use `pulumi stack select` to choose one", "Give the stack with --stack"],
+    ["no stack selected; please use `pulumi stack select` to choose one", "Specify the stack with --stack"],
     ["no stack named 'nope' found", "pulumi stack ls"],
     ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "Set PULUMI_CONFIG_PASSPHRASE or"],
     ["failed to decrypt: incorrect passphrase", "the passphrase of this stack"],

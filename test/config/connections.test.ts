@@ -137,14 +137,14 @@ describe("a private certificate authority", () => {
       { HTTPS_PROXY: proxy.url },
     );
     expect(await wordsOf(session)).toContain(
-      "hint: Check the address: the certificate is for a different host",
+      "hint: Check the host of the endpoint: the certificate is for a different host",
     );
   });
 
   test("is not suggested if the server doesn't use TLS", async () => {
     const { port } = await startServer(ANSWERS);
     const words = await wordsOf(open({ endpoint: `https://localhost:${port}` }));
-    expect(words).toContain("hint: Check the address and its port: the server there doesn't use TLS");
+    expect(words).toContain("hint: Check the host and port of the endpoint. The server doesn't use TLS");
   });
 
   test.each([

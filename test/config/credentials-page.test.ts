@@ -92,7 +92,7 @@ describe("docs/credentials.md", () => {
     expect(messages.length).toBeGreaterThan(5);
     const inCode = (message: string): string =>
       message
-        .replace("cloudinfra:token is", `cloudinfra:\${name} is`)
+        .replace("cloudinfra:token is", `cloudinfra:\${name}\${what} is`)
         .replace(/^(rejected the request: )\w+/, "$1")
         .replace(/^(the token command from ).*/, "$1");
     expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);

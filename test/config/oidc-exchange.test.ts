@@ -92,7 +92,7 @@ describe("a token exchange", () => {
       },
     });
     expect(await source.get()).toBe(service.issued[0]);
-    expect(source.origin).toContain("the variable CLOUDINFRA_OIDC_ISSUER");
+    expect(source.origin).toContain("the environment variable CLOUDINFRA_OIDC_ISSUER");
   });
 });
 

@@ -128,8 +128,8 @@ describe("a permanent failure is reported immediately, without tokens", () => {
     [{ body: `{"access_token":"${LEAKED}",` }, "is not JSON"],
     [{ body: [LEAKED] }, `has no valid "access_token"`],
     [{ body: { ...ISSUED, access_token: { value: LEAKED } } }, `has no valid "access_token"`],
-    [{ body: { ...ISSUED, access_token: `${LEAKED}\nx-admin: yes` } }, "is not a single token"],
-    [{ body: { ...ISSUED, access_token: `${LEAKED}\u{e9}` } }, "is not a single token"],
+    [{ body: { ...ISSUED, access_token: `${LEAKED}\nx-admin: yes` } }, "contains more than a token"],
+    [{ body: { ...ISSUED, access_token: `${LEAKED}\u{e9}` } }, "contains more than a token"],
     [{ body: `"${LEAKED.repeat(2 ** 20)}"` }, "too large"],
   ])("case %#: %.80j", async (answer, why) => {
     const { service, source } = await exchange(answer);
@@ -180,7 +180,7 @@ describe("a permanent failure is reported immediately, without tokens", () => {
       sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock: new FakeClock({ auto: true }) }).get(),
     );
     expect(words).toContain("the token exchange at http://127.0.0.1:1/token can't be reached: ");
-    expect(words).toContain("hint: Check its address, and that this machine can reach it");
+    expect(words).toContain("hint: Check the address, and make sure that this machine can reach the host");
   });
 });
 

@@ -26,9 +26,9 @@ describe("an error about a missing setting", () => {
   test("names the setting, the command that sets it, and the variable", () => {
     expect(words({})).toBe(
       [
-        `creating instance "web" failed: cloudinfra:endpoint is not set: the service's address is required`,
+        `creating instance "web" failed: the required setting cloudinfra:endpoint (the address of the service) is not set`,
         "  code config_missing",
-        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
+        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the environment variable CLOUDINFRA_ENDPOINT.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
     );
@@ -37,17 +37,19 @@ describe("an error about a missing setting", () => {
   test("names the other token sources, too", () => {
     expect(words({ endpoint: needed.endpoint })).toBe(
       [
-        'creating instance "web" failed: cloudinfra:token is not set: a token is required',
+        'creating instance "web" failed: the required setting cloudinfra:token is not set',
         "  code config_missing",
-        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
-          "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the environment variable CLOUDINFRA_TOKEN. Alternatively, set " +
+          "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer.",
         "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
     );
   });
 
   test("appears for an empty setting, too", () => {
-    expect(words({ ...needed, endpoint: " " })).toContain("cloudinfra:endpoint is not set");
+    expect(words({ ...needed, endpoint: " " })).toContain(
+      "the required setting cloudinfra:endpoint (the address of the service) is not set",
+    );
   });
 });
 
@@ -67,9 +69,9 @@ describe("an error about an invalid setting names its source and the correction,
     expect(inStack, "the stack takes precedence").not.toContain(variable);
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
-    expect(inVariable).toContain(`the variable ${variable} must be `);
+    expect(inVariable).toContain(`the environment variable ${variable} must be `);
     expect(inVariable).toContain(
-      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+      `pulumi config set cloudinfra:${name} …\`, or set the environment variable ${variable}.`,
     );
   });
 });
@@ -89,7 +91,7 @@ describe("a setting", () => {
     expect(found).toEqual({
       endpoint: "https://env.example.com",
       allowHttp: false,
-      token: { kind: "token", value: "t-env", source: "the variable CLOUDINFRA_TOKEN" },
+      token: { kind: "token", value: "t-env", source: "the environment variable CLOUDINFRA_TOKEN" },
       operationTimeoutMs: 300_000,
       concurrency: 4,
       maxRequestsPerSecond: 0.5,
@@ -145,7 +147,7 @@ describe("the token's source", () => {
   test.each([
     [
       undefined,
-      "cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
+      "the required setting cloudinfra:oidcSubject is not set: the stack setting cloudinfra:oidcIssuer requires a token",
     ],
     ["eyJ-a-token", "the stack setting cloudinfra:oidcSubject must be github, file:<path> or env:<variable>"],
     ["file:", "cloudinfra:oidcSubject must be github"],
@@ -175,13 +177,13 @@ describe("the token's source", () => {
     [
       {},
       { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },
-      "CLOUDINFRA_TOKEN and the variable CLOUDINFRA_TOKEN_COMMAND",
+      "CLOUDINFRA_TOKEN and the environment variable CLOUDINFRA_TOKEN_COMMAND",
     ],
   ])("must be unique: two in one place cause an error that names both", (stack, environment, names) => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
-    expect(said).toContain("the token has more than one source");
+    expect(said).toContain("more than one token source is set");
     expect(said).toContain(names);
-    expect(said).toContain("hint: Keep only one of them.");
+    expect(said).toContain("hint: Remove all token sources except one.");
     expect(said).not.toContain("t-1");
   });
 });
@@ -307,7 +309,7 @@ describe("a token is never sent to another endpoint", () => {
     { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
   ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
     const said = providerWords({ endpoint: eu.endpoint }, environment);
-    expect(said).toContain('the provider "eu" has no `token`');
+    expect(said).toContain('the required argument `token` of the provider "eu" is not set');
     expect(said).toContain('Set the `token` argument of the provider "eu" in the program');
   });
 
@@ -321,7 +323,7 @@ describe("a token is never sent to another endpoint", () => {
 
 test("the hint for an invalid variable of an explicit provider names the variable, because the stack's configuration doesn't apply", () => {
   const said = providerWords(eu, { CLOUDINFRA_CONCURRENCY: "many" });
-  expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
+  expect(said).toContain("hint: Correct the environment variable CLOUDINFRA_CONCURRENCY");
 });
 
 test.each<[string, Texts, string]>([
@@ -331,7 +333,11 @@ test.each<[string, Texts, string]>([
     '`concurrency` argument of the provider "eu" must be a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the `tokenFile` argument of the provider "eu"'],
-  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
+  [
+    "no endpoint",
+    { token: "t-secret" },
+    'the required argument `endpoint` (the address of the service) of the provider "eu" is not set',
+  ],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },

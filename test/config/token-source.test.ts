@@ -41,12 +41,12 @@ async function failureOf(source: TokenSource): Promise<string> {
 
 test("a token in a setting is used as it is, and can't be renewed", async () => {
   const source = tokenSource(
-    { kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" },
+    { kind: "token", value: "t-1", source: "the environment variable CLOUDINFRA_TOKEN" },
     NOTHING,
   );
   expect(await source.get()).toBe("t-1");
   expect(source.renew).toBeUndefined();
-  expect(source.origin).toBe("the variable CLOUDINFRA_TOKEN");
+  expect(source.origin).toBe("the environment variable CLOUDINFRA_TOKEN");
 });
 
 describe("a token file", () => {
@@ -87,12 +87,14 @@ describe("a token file", () => {
       {
         kind: "tokenFile",
         value: file,
-        source: "the variable CLOUDINFRA_TOKEN_FILE",
+        source: "the environment variable CLOUDINFRA_TOKEN_FILE",
       },
       NOTHING,
     );
     const words = await failureOf(source);
-    expect(words).toContain(`the token file ${file} from the variable CLOUDINFRA_TOKEN_FILE can't be read`);
+    expect(words).toContain(
+      `the token file ${file} from the environment variable CLOUDINFRA_TOKEN_FILE can't be read`,
+    );
     expect(words).toContain("ENOENT");
     writeFileSync(file, "t-1");
     expect(await source.get()).toBe("t-1");
@@ -111,10 +113,10 @@ describe("a token file", () => {
   test.each([
     ["", "is empty"],
     [" \n", "is empty"],
-    ["t-1 t-2", "is not a single token"],
-    ["t-1\nt-2", "is not a single token"],
-    ["t-1\u0000", "is not a single token"],
-    ["t-1é", "is not a single token"],
+    ["t-1 t-2", "contains more than a token"],
+    ["t-1\nt-2", "contains more than a token"],
+    ["t-1\u0000", "contains more than a token"],
+    ["t-1é", "contains more than a token"],
   ])("that contains %j causes an error without the content", async (text, why) => {
     const words = await failureOf(fromFile(text).source);
     expect(words).toContain(why);
@@ -132,15 +134,23 @@ describe("a token command", () => {
   });
 
   test.each([
-    ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
-    ["fails silently", "exit 4", ["exited with code 4", "Run it in the program's folder to see why."]],
+    [
+      "fails",
+      "echo t-1; echo not logged in >&2; exit 3",
+      ["exited with code 3", "reported problem: not logged in"],
+    ],
+    [
+      "fails silently",
+      "exit 4",
+      ["exited with code 4", "Run the token command in the program's folder to see the error."],
+    ],
     ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
     ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
     ["prints nothing", "true", ["the output of the token command", "is empty"]],
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
-    ["prints more", "echo your token is t-1", ["is not a single token"]],
-    ["prints endlessly", "yes t-1", ["printed more than a token"]],
+    ["prints more", "echo your token is t-1", ["contains more than a token"]],
+    ["prints endlessly", "yes t-1", ["printed over a million characters instead of a token"]],
   ])("that %s fails with a hint that doesn't contain its output", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));
     for (const hint of hints) expect(words).toContain(hint);
@@ -151,7 +161,7 @@ describe("a token command", () => {
     const words = await failureOf(
       fromCommand("echo secret-token-1; echo 'cannot store secret-token-1' >&2; exit 1"),
     );
-    expect(words).toContain("reports: cannot store");
+    expect(words).toContain("reported problem: cannot store");
     expect(words).not.toContain("secret-token");
   });
 
@@ -233,7 +243,7 @@ test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
   async (value) => {
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
     expect(await wordsOf(source.get())).toMatch(
-      /exited with code 127.*fix the problem that it reports: .*not found/s,
+      /exited with code 127.*fix the reported problem: .*not found/s,
     );
     await expectSilentOn(source.get(), "pat_never-to-be-seen");
   },

@@ -146,14 +146,18 @@ describe("any other error", () => {
   });
 
   it.each([
-    ["unauthorized", {}, ["Make sure that the source provides a valid token"]],
+    ["unauthorized", {}, ["Make sure that this setting or argument provides a valid token"]],
     ["forbidden", { status: 403 }, ["permission"]],
     [
       "not_found",
       { status: 404, method: "POST", path: "/v1/instances" },
       ["`project`", "cloudinfra:endpoint"],
     ],
-    ["not_found", { status: 404, method: "PUT", path: "/v1/instances/ins-1" }, ["may change it"]],
+    [
+      "not_found",
+      { status: 404, method: "PUT", path: "/v1/instances/ins-1" },
+      ["has permission to change the object"],
+    ],
     [
       "not_found",
       { status: 404, method: "POST", path: "/apii/v1/projects" },
@@ -167,7 +171,7 @@ describe("any other error", () => {
     [
       "not_found",
       { status: 404, method: "GET", path: "/v1/instances" },
-      ["cloudinfra:endpoint", "one project"],
+      ["cloudinfra:endpoint", "of a project"],
     ],
     ["conflict", { status: 409 }, ["run the command again"]],
     ["revision_conflict", { status: 412 }, ["Nothing was overwritten", "pulumi refresh"]],
@@ -183,11 +187,14 @@ describe("any other error", () => {
 
   it.each([
     ["the stack setting cloudinfra:token", true],
-    ["the variable CLOUDINFRA_TOKEN", true],
+    ["the environment variable CLOUDINFRA_TOKEN", true],
     ["the stack setting cloudinfra:tokenFile (/run/token)", false],
-    ["the variable CLOUDINFRA_TOKEN_COMMAND", false],
+    ["the environment variable CLOUDINFRA_TOKEN_COMMAND", false],
     ['the `token` argument of the provider "eu"', false],
-    ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
+    [
+      "the token exchange at https://sts.example.com/ (the environment variable CLOUDINFRA_OIDC_ISSUER)",
+      false,
+    ],
   ])(
     "has the setting cloudinfra:token in the hint only if the token comes from it: %s",
     (origin, isSetting) => {
@@ -196,7 +203,7 @@ describe("any other error", () => {
       expect(hint).toContain(
         isSetting
           ? "config set --secret cloudinfra:token"
-          : "Make sure that the source provides a valid token",
+          : "Make sure that this setting or argument provides a valid token",
       );
       if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
     },
@@ -210,10 +217,10 @@ describe("any other error", () => {
         provider,
       );
     expect(hint("the stack setting cloudinfra:token")).not.toContain("CLOUDINFRA_TOKEN");
-    expect(hint("the variable CLOUDINFRA_TOKEN")).toMatch(
+    expect(hint("the environment variable CLOUDINFRA_TOKEN")).toMatch(
       /config set --secret cloudinfra:token.*CLOUDINFRA_TOKEN/,
     );
-    const ofProvider = hint("the variable CLOUDINFRA_TOKEN", "eu");
+    const ofProvider = hint("the environment variable CLOUDINFRA_TOKEN", "eu");
     expect(ofProvider).toContain("CLOUDINFRA_TOKEN");
     expect(ofProvider, "it uses no setting of the stack").not.toContain("config set");
   });
@@ -272,7 +279,7 @@ describe("a hint", () => {
     (code) => {
       expect(hint(code, { verb: "delete" })).toMatch(/`cloudinfra:operationTimeout`.*`--run-program`/);
       expect(hint(code, { verb: "delete", hasOwnTimeout: true })).toMatch(
-        /`customTimeouts.delete` takes effect only after the next update of the resource/,
+        /The new value takes effect after the next update of the resource/,
       );
       for (const hasOwnTimeout of [true, false])
         expect(hint(code, { verb: "delete", hasOwnTimeout })).not.toContain("pulumi up` again");
@@ -378,6 +385,6 @@ describe("a hint", () => {
     expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
       "cloudinfra:endpoint",
     );
-    expect(hint("not_found", { verb: "update" })).toContain("may change it");
+    expect(hint("not_found", { verb: "update" })).toContain("has permission to change the object");
   });
 });

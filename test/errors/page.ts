@@ -50,7 +50,7 @@ export const instances = getInstances({ labels: { team: "shop" } }).catch((error
 });
 \`\`\`
 
-With Pulumi's Automation API, the code of a failed resource is at the end of a line in its diagnostic. If somebody else changed an object,
+With Pulumi's Automation API, the code of a failed resource is at the end of a line in its diagnostic. If another client changed an object,
 this program refreshes the stack and runs the update again:
 
 \`\`\`ts

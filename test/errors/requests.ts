@@ -182,7 +182,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "revision_conflict",
-    when: "a property that somebody else changed",
+    when: "a property that another client changed",
     provoke: () => later("update", ({ emulator }, id) => emulator.edit(id, { network: "backend" })),
   },
   {

@@ -165,7 +165,7 @@ describe("labels of an unknown form", () => {
 
   test("cause an error if the program sets labels and doesn't ignore them", () => {
     const own = instanceNews({ labels: { team: "web" } });
-    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("shows labels in an unknown form");
+    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("returned labels in an unknown format");
   });
 });
 
@@ -209,7 +209,7 @@ describe("a property in ignoreChanges", () => {
   ])("is an error if it is shown as an object without an id or a name: %s", (_what, olds) => {
     const object = { ...current, flavor: { vcpus: 2, ram: 8192 } };
     expect(() => ignoring(["flavor"], object, { ...own, ...olds })).toThrow(
-      "the service shows flavor in a form that a request can't contain",
+      "the service returned flavor in a format that an update can't send back",
     );
   });
 
@@ -283,7 +283,7 @@ test.each([[["SHA256:others"]], [[{ id: "key-1", fingerprint: "SHA256:others" }]
   "fingerprints of keys that the program doesn't set are an error, because they are no keys: %j",
   (ssh_keys) => {
     expect(() => bodyOf({}, { flavor: "m1.large" }, { ...current, ssh_keys })).toThrow(
-      "in a form that a request can't contain",
+      "in a format that an update can't send back",
     );
   },
 );

@@ -179,7 +179,7 @@ test("an update doesn't treat an instance as deleted if the token can no longer 
   for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
   const news = changed(saved, { flavor: "m1.large" });
   const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
-  expect(message).toContain("this token may belong to another account");
+  expect(message).toContain("the token may belong to another account");
   expect(message).not.toContain("no longer exists");
 });
 

@@ -66,7 +66,7 @@ describe("the result of the operation", () => {
     const error = await failureOf(existingInstance(service));
     const [operation] = service.emulator.operations.keys();
     expect(error.message).toContain(
-      `operation ${operation} is done, but doesn't identify the instance that it created`,
+      `operation ${operation} is done, but its reply doesn't contain the id of the new instance`,
     );
     expect(error.message).toContain("hint: ");
   });

@@ -50,7 +50,7 @@ describe("a deletion", () => {
     Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
     service.emulator.fail({ method: "DELETE", kind: "status", status: 204 });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-    expect(message).toContain("does not prove that it was deleted");
+    expect(message).toContain("the token may belong to another account or lack read access");
     expect(service.emulator.instances.size).toBe(1);
   });
 
@@ -62,7 +62,7 @@ describe("a deletion", () => {
     const { projects } = await service.newProviders();
     service.emulator.clearRequests();
     const { message } = await failureOf(projects.delete(saved.id, saved.state));
-    expect(message).toContain("does not prove that it was deleted");
+    expect(message).toContain("the token may belong to another account or lack read access");
     expect(methods(service).join()).not.toContain("DELETE");
   });
 
@@ -152,7 +152,7 @@ describe("a service without DELETE", () => {
       expect(web.replaced).toEqual([]);
       expect(service.warnings).toEqual([
         `cloudinfra: instance ${id} was not deleted, because the service's API can't delete instances and the resource has the ` +
-          "option `retainOnDelete`. Pulumi no longer manages it. If nobody uses it, delete it in the service.",
+          "option `retainOnDelete`. Pulumi no longer manages this object. If you don't need the object, delete it in the service.",
       ]);
     },
   );
@@ -172,7 +172,7 @@ test("a 404 for an instance that is still shown leads to another attempt, not to
   service.emulator.fail({ method: "DELETE", kind: "status", status: 404 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
   expect(message).toContain(
-    `the service reported that it didn't find instance ${saved.id} to delete, but still returns it`,
+    `the service returned "not found" for the deletion of instance ${saved.id}, but still returns the instance`,
   );
   expect(message).toContain("Run the command again");
   expect(message).not.toContain("pulumi state delete");
@@ -256,6 +256,6 @@ describe("a deletion fails after", () => {
     service.emulator.remove(saved.id);
     for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-    expect(message).toContain("this token may belong to another account");
+    expect(message).toContain("the token may belong to another account");
   });
 });

@@ -13,7 +13,7 @@ test("an instance whose project has another provider fails with a hint that name
   const service = await startService({ config: NAMED });
   const { message } = await failureOf(service.instances.create(instanceNews({ project: "prj-1" })));
   expect(message).toContain(
-    'hint: Check the property `project`. The instance uses the provider "eu", which must also be the provider of its project',
+    'hint: Check the `project` property. The instance and its project must use the same provider ("eu")',
   );
 });
 
@@ -52,7 +52,7 @@ describe("a creation that began with another provider", () => {
       const { instances } = await service.newProviders(NAMED);
       const { message } = await failureOf(instances.update(id, state, inputs));
       expect(message).toContain(
-        'was started by the default provider, but the resource now uses the provider "eu"',
+        'the default provider started the creation of this instance, but the resource now uses the provider "eu"',
       );
       expect(service.emulator.requests).toHaveLength(asked);
       service.emulator.finishOperations();

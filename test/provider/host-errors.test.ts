@@ -49,7 +49,7 @@ describe("the resource of an error", () => {
 
 describe("the settings", () => {
   test.each([
-    [{ endpoint: "" }, "cloudinfra:endpoint is not set"],
+    [{ endpoint: "" }, "the required setting cloudinfra:endpoint (the address of the service) is not set"],
     [{ token: "" }, "cloudinfra:token is not set"],
     [{ endpoint: "ftp://x" }, "the setting cloudinfra:endpoint must be a URL"],
     [{ endpoint: "http://api.example.com" }, "cloudinfra:endpoint must begin with https://"],

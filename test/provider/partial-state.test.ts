@@ -21,7 +21,7 @@ describe("a creation that continues after its timeout", () => {
     const { service, web, said } = await cutOff();
     const [operation] = service.emulator.operations.keys();
     const [post] = web.posts();
-    expect(said).toContain("To resume it, run `pulumi up` again on any machine");
+    expect(said).toContain("Run `pulumi up` again on any machine to resume the creation");
     expect(web.inState().id).toBe(`operation/${operation}`);
     expect(web.inState().state).toMatchObject({
       name: "web",

@@ -128,7 +128,7 @@ describe("an object that doesn't exist", () => {
     service.emulator.remove(saved.id);
     const { message } = await failureOf(refreshed(service.projects, saved));
     expect(message).toMatch(
-      /^reading project "shop" \(prj-\w+\) failed: .* this token may belong to another account/,
+      /^reading project "shop" \(prj-\w+\) failed: .* the token may belong to another account/,
     );
     expect(message).toContain("pulumi state delete <urn>");
   });

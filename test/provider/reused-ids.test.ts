@@ -98,7 +98,7 @@ describe("another instance that has the id of a deleted one", () => {
     service.emulator.remove(web.project, "project");
     const { id, state } = web.inState();
     const error = await failureOf((await service.newProviders()).instances.read(id, state));
-    expect(error.message).toContain("this token may belong to another account");
+    expect(error.message).toContain("the token may belong to another account");
   });
 });
 
@@ -111,7 +111,7 @@ test("a project with the id of the recorded one, created later, is neither delet
   expect(emulator.addProject({ name: "theirs" }).id).toBe(id);
   const { projects } = await service.newProviders();
   for (const work of [() => projects.read(id, state), () => projects.delete(id, state)])
-    expect((await failureOf(work())).message).toContain("this token may belong to another account");
+    expect((await failureOf(work())).message).toContain("the token may belong to another account");
   expect(emulator.projects.get(id)?.fields.name).toBe("theirs");
 });
 

@@ -44,7 +44,7 @@ describe("a secret as the service normalizes it", () => {
     service.emulator.edit(saved.id, { network: "flv-of-small", flavor: "theirs" });
     const news = changed(saved, { name: "front" });
     const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
-    expect(message).toContain("somebody else changed flavor, network");
+    expect(message).toContain("another client changed flavor, network");
     expect(message).not.toMatch(/flv-of|theirs/);
   });
 });

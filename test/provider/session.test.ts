@@ -17,13 +17,15 @@ describe("the session of a process", () => {
 
   test("can get all settings from the environment", () => {
     const sessions = new Sessions({ CLOUDINFRA_ENDPOINT: "http://127.0.0.1:1", CLOUDINFRA_TOKEN: "t-1" });
-    expect(sessions.open().settings.token.source).toBe("the variable CLOUDINFRA_TOKEN");
+    expect(sessions.open().settings.token.source).toBe("the environment variable CLOUDINFRA_TOKEN");
   });
 
   test("is opened by the next call after missing settings were set", () => {
     const sessions = new Sessions({});
     sessions.configure(stack({}));
-    expect(() => sessions.open()).toThrow("cloudinfra:endpoint is not set");
+    expect(() => sessions.open()).toThrow(
+      "the required setting cloudinfra:endpoint (the address of the service) is not set",
+    );
     sessions.configure(stack(good));
     expect(sessions.open().settings.endpoint).toBe(good["cloudinfra:endpoint"]);
   });

@@ -53,7 +53,7 @@ test.each(["SIGINT", "SIGTERM"])(
     const [, operation] = /interrupted while waiting for operation (op-\w+)/.exec(headline ?? "") ?? [];
     expect(because).toBe(`  cause: the command was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
-      `The service accepted operation ${operation}, so the state records the unfinished creation. To resume it, run \`pulumi up\` again on any machine`,
+      `The service started operation ${operation}. The state records the unfinished creation, so nothing is created twice`,
     );
     if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);
@@ -142,7 +142,7 @@ test("`destroy` warns once about an interrupted creation that it leaves unfinish
   const { operation } = await web.journalEntry();
   expect(service.warnings).toEqual([
     expect.stringContaining(
-      "an interrupted creation of the stack dev is unfinished, and its object may still exist",
+      "an interrupted creation of the stack dev is unfinished, and the object may still exist",
     ),
   ]);
   expect(service.warnings[0]).toContain(`instance "web" with the operation ${operation?.id}, started 20`);

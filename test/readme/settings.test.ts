@@ -71,7 +71,7 @@ describe("the table of settings in docs/configuration.md", () => {
     it(`has the same effect as ${variable} in the environment`, () => {
       const inStack = read({ ...others, [setting]: value });
       const inEnvironment = read(others, { [variable]: value });
-      const source = `the variable ${variable}`;
+      const source = `the environment variable ${variable}`;
       expect(inEnvironment).toEqual(isSource ? { ...inStack, token: { ...inStack.token, source } } : inStack);
     });
 

@@ -351,7 +351,7 @@ describe("the setting pulumi:autonaming", () => {
 
   test("causes an error that names a missing configuration key", async () => {
     await expect(namings({ pattern: "${config.team}" })).rejects.toThrow(
-      "cloudinfra: pulumi:autonaming: the pattern names ${config.team}, but the configuration of the project has no such key",
+      "cloudinfra: pulumi:autonaming: the pattern contains ${config.team}, but the project configuration doesn't set this key",
     );
   });
 });

@@ -37,7 +37,7 @@ describeOnEngines("an update of an instance that somebody else has changed", (en
         write(large);
         for (const _ of [1, 2]) {
           const error = errorOf(await stack.run("up"));
-          expect(error).toContain(`somebody else changed network, labels.team of instance ${id}`);
+          expect(error).toContain(`another client changed network, labels.team of instance ${id}`);
           expect(
             error
               .split("\n")
@@ -49,7 +49,7 @@ describeOnEngines("an update of an instance that somebody else has changed", (en
             "network      n              theirs              n",
             "labels.team  web            theirs              web",
           ]);
-          expect(error).toMatch(/hint: Nothing was overwritten\. To set .*\s+run\s+`pulumi refresh`/);
+          expect(error).toMatch(/hint: To apply .*\s+run\s+`pulumi refresh`/);
           expect(emulator.instances.get(id)?.fields).toEqual(theirs);
         }
         expectOk(await stack.run("refresh"));

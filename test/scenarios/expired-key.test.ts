@@ -51,7 +51,7 @@ describeOnEngines(
         for (const [name, id] of Object.entries({ saved, noted })) {
           expect(errors).toContain(
             `creating instance "${name}" failed: a creation was interrupted more than 23 hours ago, ` +
-              `so its outcome is unknown: the service lists ${id} with the same name`,
+              `so the outcome is unknown: the service lists ${id} with the same name`,
           );
         }
         expect(errors).toMatch(/hint: Nothing was created or adopted.*`import`.*recover --forget <urn>/);

@@ -117,7 +117,7 @@ describeOnEngines("a failing update", (engine) => {
       emulator.edit(id, { network: "theirs" });
       write(program("large"));
       const error = errorOf(await stack.run("up"), "web");
-      expect(error).toMatch(/somebody else changed network/);
+      expect(error).toMatch(/another client changed network/);
       expect(error).toMatch(/pulumi refresh/);
       expect(emulator.instances.get(id)?.fields).toMatchObject({ network: "theirs", flavor: "small" });
       expectOk(await stack.run("refresh"));

@@ -67,7 +67,7 @@ describeLongOnEngines("an interrupted replacement", (engine) => {
       expect(await journalOf(scenario).list()).toEqual([]);
 
       write(program({ reverted: "newer", wanted: "newer", targeted: "newer" }));
-      expect(errorsOf(await runInterruptedUp(scenario))).toMatch(/the state records the unfinished creation/);
+      expect(errorsOf(await runInterruptedUp(scenario))).toMatch(/The state records the unfinished creation/);
       expect(statesOf(await stack.deployment(), "wanted")).toHaveLength(2);
       expect(emulator.instances.size).toBe(6);
       emulator.finishOperations();

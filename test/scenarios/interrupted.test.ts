@@ -15,7 +15,7 @@ const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): s
 async function runTimedOutUp({ stack, emulator, write }: Scenario): Promise<void> {
   const error = errorsOf(await stack.run("up"));
   expect(error).toMatch(/timed\s+out\s+after\s.*\swaiting\s+for\s+operation\s+op-[0-9a-f]+/);
-  expect(error).toMatch(/run `pulumi up` again on any machine/);
+  expect(error).toMatch(/Run `pulumi up` again on any machine/);
   const web = stateOf(await stack.deployment(), "web");
   expect(web.id).toMatch(/^operation\/op-/);
   expect(isSecret(web.outputs?.__pending), "the request may contain secrets").toBe(true);

@@ -57,7 +57,7 @@ describeLongOnEngines("a journal whose folder", (engine) => {
         expect(warning?.severity).toBe("warning");
         expect(warning?.message).toContain(`in ${dir}/journal can't be used (${words})`);
         expect(warning?.message).toMatch(
-          /Creations proceed without it.*may create its object a second time.*recover` before the next `pulumi up`/,
+          /Creations continue without a journal.*may create an object a second time.*recover` before the next `pulumi up`/,
         );
         expect(
           result.output.split(`in ${dir}/journal can't be used`),

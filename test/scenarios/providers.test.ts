@@ -262,7 +262,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
       const { ok, output } = await stack.run("up", { env });
       expect(ok).toBe(false);
       expect(output.replace(/\s+/g, " ")).toContain(
-        'the provider "eu" has no `token`: a token is required code config_missing hint: Set the `token` argument of the provider "eu" in the program',
+        'the required argument `token` of the provider "eu" is not set code config_missing hint: Set the `token` argument of the provider "eu" in the program',
       );
       expect(there.requests).toEqual([]);
     });

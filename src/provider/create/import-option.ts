@@ -232,8 +232,8 @@ async function findImported(context: Context, inputs: Desired, id: string): Prom
     `${context.kind.name} ${id}, specified by the \`import\` option, doesn't exist`,
     {
       hint:
-        "Nothing was created. Correct the id (and the project), or remove the `import` option from the program so that " +
-        `\`pulumi up\` creates ${context.kind.article} ${context.kind.name}`,
+        "Check the id and the project in the program. To create " +
+        `${context.kind.article} ${context.kind.name} instead, remove the \`import\` option. Nothing was created`,
     },
   );
 }
@@ -294,14 +294,14 @@ function importDiffers(
   cause?: CloudInfraError,
 ): CloudInfraError {
   const secrets = secretsOf(inputs);
-  const before = cause === undefined ? "Nothing was changed. " : "";
+  const after = cause === undefined ? ". Nothing was changed" : "";
   return new CloudInfraError(
     "import_differs",
     `${kind.name} ${id}, specified by the \`import\` option, differs from the program in properties that can't be changed in place`,
     {
       lines: importTable(sides, secrets),
       cause,
-      hint: `${before}Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}`,
+      hint: `Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}${after}`,
     },
   );
 }

@@ -163,7 +163,7 @@ async function readCreatedObject(
   const { name } = context.kind;
   const id = client.resultId(operation);
   if (id === undefined) {
-    const message = `operation ${operation.id} is done, but doesn't identify the ${name} that it created`;
+    const message = `operation ${operation.id} is done, but its reply doesn't contain the id of the new ${name}`;
     throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
   }
   const details = { resultId: id, operation: summarizeOperation(operation) };

@@ -155,7 +155,7 @@ async function waitForConfirmation(
 /** Returns the error for an object that DELETE doesn't find, but that the service still returns. The cause may be an outage. */
 function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
   const { method, path, traceId, attempts } = reply;
-  const message = `the service reported that it didn't find ${kind.name} ${id} to delete, but still returns it`;
+  const message = `the service returned "not found" for the deletion of ${kind.name} ${id}, but still returns the ${kind.name}`;
   const hint =
     "Run the command again. If the error persists, check whether the service supports the deletion";
   return new CloudInfraError("not_found", message, { method, path, traceId, attempts, hint });
@@ -165,7 +165,7 @@ function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void
   return warnWithoutSecrets(
     context,
     `cloudinfra: ${kind.name} ${id} was not deleted, because the service's API can't delete ${kind.name}s and the resource has the ` +
-      "option `retainOnDelete`. Pulumi no longer manages it. If nobody uses it, delete it in the service.",
+      "option `retainOnDelete`. Pulumi no longer manages this object. If you don't need the object, delete it in the service.",
   );
 }
 
@@ -175,7 +175,7 @@ function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraErr
     `the service doesn't support deleting ${kind.name}s, and ${kind.name} ${id} still exists`,
     {
       hint:
-        "Delete it with the service's own tools and run the command again. To keep it, set `retainOnDelete: true` in the resource's options, " +
+        "Delete the object with the service's own tools, and run the command again. To keep the object, set the resource option `retainOnDelete: true`, " +
         "or run `pulumi state delete <urn>`",
     },
   );

@@ -152,7 +152,7 @@ function notYetApplied(
 /** Returns the error for an object with a revision from before the update. An outdated object proves nothing, so it isn't saved. */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still returns an older revision of ${kind.name} ${change.id}`;
-  const hint = "Run `pulumi up` again, on any machine, to check the result of the update";
+  const hint = "Run `pulumi up` again on any machine to check the result of the update";
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
@@ -165,7 +165,7 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
     if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
     const hint =
       error.hint ??
-      `${firstFix(error, context.session.settings.provider)}The service may have made the update. Run \`pulumi up\` again, on any machine, ` +
+      `${firstFix(error, context.session.settings.provider)}The service may have applied the update. Run \`pulumi up\` again, on any machine, ` +
         "to check its result";
     throw partialUpdate(change, error, hint, { isUnsure: true });
   }
@@ -187,7 +187,7 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error);
-    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again, on any machine, to keep waiting`;
+    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
     context.session.finder.invalidate();
@@ -284,8 +284,8 @@ export class NotApplied extends CloudInfraError {
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =
-      `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
-      "or ignoreChanges to keep the current value";
+      `add the resource option \`replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}]\`, ` +
+      "or `ignoreChanges` to keep the current value";
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
       ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it";

@@ -102,7 +102,7 @@ export function otherIdError({ kind }: Context, id: string, other: string, outs:
 function notFound({ kind: { name } }: Context, id: string, named: readonly string[]): CloudInfraError {
   const shown =
     named.length === 0
-      ? "nothing with that name, but the list may lag"
+      ? "no object with that name, but the list may be outdated"
       : `${named.join(", ")} with that name`;
   const hint =
     `Check in the service whether the ${name} has a different id since its name changed: the list contains ${shown}. ` +
@@ -142,7 +142,7 @@ async function chooseId(context: Context, id: string, other: string, state: Reco
     "not_found",
     `${name} ${other} can't be found, and ${id} may now be a different ${name}`,
     {
-      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
+      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``,
     },
   );
 }

@@ -212,20 +212,20 @@ function verdict(
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         beforeUnknown !== undefined && found.conflict.every(isToChange)
-          ? `a reply to this update was lost, and this update or somebody else changed ${names} of ${context.kind.name} ${change.id}`
-          : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
-        `To ${isReplacement ? `replace the ${context.kind.name}` : "set the program's values"}, run ${refresh}, then \`pulumi up\`. ` +
-          "To keep the current values, add them to the program first",
+          ? `a reply to this update was lost, and either this update or another client changed ${names} of ${context.kind.name} ${change.id}`
+          : `another client changed ${names} of ${context.kind.name} ${change.id}`,
+        `To ${isReplacement ? `replace the ${context.kind.name}` : "apply the program's values"}, run ${refresh}, then \`pulumi up\`. ` +
+          "To keep the current values, first copy them into the program",
       ]
     : [
         `${context.kind.name} ${change.id} has changed, and the service doesn't return ${names}`,
-        `Check in the service what has changed, and add to the program what must stay. After ${refresh}, the next ` +
-          "`pulumi up` sets these properties to the program's values. Remove those that must change from ignoreChanges first",
+        `Check in the service which values have changed, and copy the values to keep into the program. After ${refresh}, the next ` +
+          "`pulumi up` applies the program's values. To apply a property that is listed in ignoreChanges, first remove the property from that list",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),
     lines: conflictTable(all, found.conflict, secrets),
-    hint: `Nothing was overwritten. ${hint}`,
+    hint: `${hint}. Nothing was overwritten`,
   });
 }
 
@@ -244,14 +244,14 @@ function tooManyConflicts(
   tries: number,
 ): CloudInfraError {
   const often = tries === 1 ? "" : ` ${tries} times`;
-  const again = "Something else keeps changing it. Run `pulumi up` again later";
+  const again = "Run `pulumi up` again later: another client keeps changing the object";
   const field =
-    "If the service returned an outdated revision, run `pulumi up` again later. " +
-    `If ${revision} is not the revision of the ${context.kind.name}, set cloudinfra:revisionField to the name of the field that contains the revision`;
+    "Run `pulumi up` again later, because the service may have returned an outdated revision. " +
+    "If the error persists, set cloudinfra:revisionField to the name of the field that contains the revision";
   return new CloudInfraError(
     "revision_conflict",
-    `the service rejected the revision ${revision} of ${context.kind.name} ${id}${often}, although no managed property has changed`,
-    { ...requestOf(refusal), hint: `Nothing was overwritten. ${tries === MAX_ATTEMPTS ? again : field}` },
+    `the service rejected revision ${revision} of ${context.kind.name} ${id}${often}, although no managed property has changed`,
+    { ...requestOf(refusal), hint: `${tries === MAX_ATTEMPTS ? again : field}. Nothing was overwritten` },
   );
 }
 

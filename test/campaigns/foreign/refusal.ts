@@ -42,7 +42,7 @@ export function judged(
   known: Circumstances,
   method: string,
 ): Refusal | { readonly wrong: string } {
-  if (method === "update" && /run `pulumi up` again on any machine/.test(words)) return "unfinished";
+  if (method === "update" && /Run `pulumi up` again on any machine/.test(words)) return "unfinished";
   if (/\(409\)/.test(words)) {
     const busy = known.busy.at(-1);
     return busy ?? { wrong: "the object is neither being deleted nor updated" };
@@ -65,7 +65,7 @@ export function judged(
     /rejected\s+the\s+revision\s+of\s+instance\s+\S+\s+4\s+times,\s+although\s+nobody\s+changed/.test(words)
   )
     return known.changes >= 4 ? "keeps changing" : { wrong: `it was changed only ${known.changes} times` };
-  if (!/somebody else changed|a reply to this update was lost, and .* changed/.test(words))
+  if (!/another client changed|a reply to this update was lost, and .* changed/.test(words))
     return { wrong: "nothing explains the failure" };
   const wrong = known.looks.map((look) => wrongIn(words, known, look ?? {}));
   const [first = "nothing read the object"] = wrong;
@@ -74,7 +74,7 @@ export function judged(
 
 /** Returns what the three-way table doesn't show of the object at a read. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
-  if (!/Nothing was overwritten\. To (set|replace) .*\s+run\s+`pulumi refresh`/s.test(words))
+  if (!/To (apply|replace) .*\s+run\s+`pulumi refresh`/s.test(words))
     return "the message doesn't name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
   if (moved.length === 0) return `nobody changed anything: ${JSON.stringify(look)}`;

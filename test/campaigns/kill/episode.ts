@@ -153,7 +153,7 @@ async function after(scene: Scene, made: readonly Made[]): Promise<Ended | undef
 /** Runs `recover`, and follows its hint: if the stack is empty by now, `recover` may need the service's address. */
 async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
   const said = await stack.recover(machine);
-  return said.code !== 0 && said.output.includes("Give the address with --endpoint")
+  return said.code !== 0 && said.output.includes("Specify the address with --endpoint")
     ? stack.recover(machine, "--endpoint", emulator.endpoint)
     : said;
 }

@@ -95,7 +95,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
   test("of another instance deletes the creation's object if its reply was lost", async () => {
     const { service, web } = await oneInstance();
     const lost = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
-    expect(await web.up()).toContain("the state records the unfinished creation");
+    expect(await web.up()).toContain("The state records the unfinished creation");
     lost.off();
     const { id } = service.emulator.addInstance({ ...OTHER, project: web.project });
     expect(idsOf(service)).toHaveLength(2);
@@ -269,7 +269,7 @@ describe("an instance that a resource has imported, and that an unfinished creat
   test("stays with the importing resource if the creation's resource is declared again and times out", async () => {
     const { service, web, id } = await imported();
     const outage = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
-    expect(await web.up({ name: "web" })).toContain("the state records the unfinished creation");
+    expect(await web.up({ name: "web" })).toContain("The state records the unfinished creation");
     outage.off();
     expect(await web.up({ name: "web" }, { onAnotherMachine: true })).toBeUndefined();
     expect(web.inState().id).not.toBe(id);

@@ -456,7 +456,7 @@ describe("a replacement that the engine runs without a diff", () => {
     expect((await process.create(next)).id).toBe(id);
     const { message } = await failureOf(process.delete(id, state));
     expect(message).toContain(`instance ${id} was not replaced, because it was adopted again`);
-    expect(message).toContain("If the resource has the `import` option, remove it");
+    expect(message).toContain("If the resource has the `import` option, remove this option");
     expect([...service.emulator.instances.keys()]).toEqual([id]);
   });
 });
@@ -505,7 +505,7 @@ describe("the `import` option of a resource that exists", () => {
     const next = (await instances.check(inputs, { ...news, __import: "ins-other" })).inputs;
     const { message } = await failureOf(instances.diff(id, outs, { ...next, flavor: "m1.large" }));
     expect(message).toContain(
-      `the resource manages instance ${id}, but its \`import\` option names ins-other`,
+      `the resource manages instance ${id}, but its \`import\` option specifies ins-other`,
     );
     expect(message).toContain("pulumi state delete");
   });
@@ -577,7 +577,8 @@ describe("an adopted instance whose resource ignores changes", () => {
     const { id, news } = foreign(service, { flavor: "m1.large" });
     const ignoring = { ...news, labels: { team: "web" }, __ignoreChanges: ["flavor"] };
     const taking = taken(service, ignoring);
-    if (!isMade) expect((await failureOf(taking)).message).toContain("flavor in a form that a request can't");
+    if (!isMade)
+      expect((await failureOf(taking)).message).toContain("flavor in a format that an update can't");
     await taking.catch(() => {});
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
     expect(written(service.emulator)).toHaveLength(isMade ? 1 : 0);

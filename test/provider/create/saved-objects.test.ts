@@ -268,7 +268,7 @@ describe("the record of a project's deletion request proves nothing", () => {
     await failureOf(service.projects.delete(id, state));
     const projects = await narrowed(service);
     expect((await failureOf(projects.read(id, state))).message).toContain(
-      "does not prove that it was deleted",
+      "the token may belong to another account or lack read access",
     );
   });
 
@@ -280,7 +280,7 @@ describe("the record of a project's deletion request proves nothing", () => {
     expect(again.id).toBe(id);
     const projects = await narrowed(service);
     expect((await failureOf(projects.read(id, again.state))).message).toContain(
-      "does not prove that it was deleted",
+      "the token may belong to another account or lack read access",
     );
   });
 
@@ -292,7 +292,7 @@ describe("the record of a project's deletion request proves nothing", () => {
     await (await service.newProviders()).projects.read(id, state);
     const projects = await narrowed(service);
     expect((await failureOf(projects.read(id, state))).message).toContain(
-      "does not prove that it was deleted",
+      "the token may belong to another account or lack read access",
     );
   });
 
@@ -321,7 +321,7 @@ describe("the record of a project's deletion request proves nothing", () => {
     service.emulator.behaviour.hiddenProjects = [id];
     const { projects } = await service.newProviders();
     expect((await failureOf(projects.read(id, outs))).message).toContain(
-      "does not prove that it was deleted",
+      "the token may belong to another account or lack read access",
     );
   });
 

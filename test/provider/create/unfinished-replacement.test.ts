@@ -107,7 +107,7 @@ describe("the object of a killed replacement", () => {
     const said = await web.up();
     expect(said).toContain("(403)");
     expect(said).toContain("finish an interrupted creation whose object is no longer needed");
-    expect(said).not.toContain("the state records the unfinished creation");
+    expect(said).not.toContain("The state records the unfinished creation");
     expect(web.inState()).toEqual(before);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);

@@ -236,7 +236,7 @@ describe.each([
     const { service, web, again } = await cutOff({ body }, false);
     const [id] = service.emulator.instances.keys();
     const said = await again();
-    expect(said).toContain(`has created instance ${id}, but its record is damaged`);
+    expect(said).toContain(`created instance ${id}, but the record of the creation is damaged`);
     expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
     expect(web.inState().id).toMatch(/^operation\//);
   });

@@ -22,7 +22,7 @@ test("a service without DELETE may still offer GET", async () => {
   expect(service.emulator.requests.map(({ path }) => path)).toEqual([`/v1/instances/${saved.id}`]);
 });
 
-const otherAccount = "this token may belong to another account";
+const otherAccount = "the token may belong to another account";
 
 test("a 404 after a 429 doesn't count as a successful DELETE", async () => {
   const service = await startService();

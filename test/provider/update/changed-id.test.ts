@@ -174,7 +174,7 @@ describe("an instance that is not found after an update of its name", () => {
   test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
-    expect(message).toContain("the list contains nothing with that name, but the list may lag");
+    expect(message).toContain("the list contains no object with that name, but the list may be outdated");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
     expect(web.inState().id).toBe("web");
@@ -238,7 +238,9 @@ describe("an instance whose id doesn't depend on its name, and that somebody del
       return false;
     };
     emulator.fail({ kind: "reset", when: isDeleted });
-    expect(await web.up({ name: "front" })).toContain("Run `pulumi refresh` to remove it from the state");
+    expect(await web.up({ name: "front" })).toContain(
+      "Run `pulumi refresh` to remove the missing object from the state",
+    );
     await web.refresh();
     expect(await web.up({ name: "front" })).toBeUndefined();
     expect([...emulator.instances.values()].map(({ fields }) => fields.name)).toEqual(["front"]);
@@ -258,7 +260,7 @@ describe("an update that was killed after it had renamed the instance", () => {
   test("reports the new id, and doesn't advise to recreate the instance", async () => {
     const error = await afterKill();
     expect(error.message).toContain("the list contains front with that name");
-    expect(error.message).not.toContain("then recreates it");
+    expect(error.message).not.toContain("to recreate the object");
   });
 
   test("records a secret name as a secret", async () => {

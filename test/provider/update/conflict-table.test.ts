@@ -18,7 +18,7 @@ test("a conflict shows the state, the service and the program side by side, in a
   );
   const path = `/v1/instances/${saved.id}`;
   expect(message.split("\n")).toEqual([
-    `updating instance "web" failed: somebody else changed network, labels.tier of instance ${saved.id}`,
+    `updating instance "web" failed: another client changed network, labels.tier of instance ${saved.id}`,
     "  property     in your state  now in the service  desired",
     "  flavor       m1.small       m1.small            m1.large",
     "  network      default        backend             default",
@@ -26,7 +26,7 @@ test("a conflict shows the state, the service and the program side by side, in a
     "  labels.tier  a              (not set)           a",
     "  cause: the service returned revision_mismatch (412): the instance was changed in the meantime",
     expect.stringMatching(`^  PUT ${path} · trace tr-\\d+ · code revision_conflict$`),
-    expect.stringMatching(/^ {2}hint: Nothing was overwritten\. To set .*, run `pulumi refresh`, then/),
+    expect.stringMatching(/^ {2}hint: To apply .*, run `pulumi refresh`, then/),
     "  docs: pulumi-cloudinfra/docs/errors.md#revision_conflict",
   ]);
 });
@@ -101,7 +101,7 @@ test.each<[string, Properties, Properties, string]>([
     { __replaceOnChanges: ["network"] },
     "To replace the instance",
   ],
-  ["network", { network: "theirs" }, {}, "To set the program's values"],
+  ["network", { network: "theirs" }, {}, "To apply the program's values"],
   [
     "an SSH key, which replaceOnChanges lists by its index",
     { ssh_keys: [THEIR_KEY] },
@@ -112,7 +112,7 @@ test.each<[string, Properties, Properties, string]>([
     "a label, of which replaceOnChanges lists another one",
     { labels: { team: "theirs" } },
     { labels: { team: "web" }, __replaceOnChanges: ["labels.env"] },
-    "To set the program's values",
+    "To apply the program's values",
   ],
 ])(
   "the hint of a conflict says what the next `up` does after a refresh: %s",
@@ -186,7 +186,7 @@ describe("if the service doesn't return a managed property", () => {
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
     expect(message).toContain("the service doesn't return flavor");
-    expect(message).toContain("Remove those that must change from ignoreChanges first");
+    expect(message).toContain("first remove the property from that list");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
   });
 });
@@ -211,7 +211,7 @@ describe("the table shows no secrets:", () => {
     service.emulator.edit(saved.id, { flavor: "hush-theirs", labels: { "hush-key": "hush-2" } });
     const { message } = await failureOf(service.updated(saved, { flavor: "hush-new", network: "backend" }));
     expect(message).not.toContain("hush");
-    expect(message).toContain("somebody else changed flavor, labels of instance");
+    expect(message).toContain("another client changed flavor, labels of instance");
     expect(rowsOf(message)).toEqual([
       ["flavor", "[secret]", "[secret]", "[secret]"],
       ["network", "default", "default", "backend"],
@@ -284,13 +284,13 @@ describe("somebody else's value of a property that the program sets for the firs
       expect(rowsOf(message).map(([name]) => name)).toContain(property);
       // A refresh changes nothing that the program doesn't manage.
       expect(message.replaceAll(/\s+/g, " ")).toContain(
-        "To set the program's values, run `pulumi refresh`, then `pulumi up`",
+        "To apply the program's values, run `pulumi refresh`, then `pulumi up`",
       );
       const seen = await refreshed(service, saved, saved.state);
       // Once more, and nobody knows of it.
       const theirs = { labels: { owner: "again" }, public_ip: "198.51.100.2" };
       service.emulator.edit(id, theirs);
-      expect((await failureOf(update(seen))).message).toContain("somebody else changed");
+      expect((await failureOf(update(seen))).message).toContain("another client changed");
       await update(await refreshed(service, saved, seen));
       expect(service.emulator.instances.get(id)?.fields).not.toMatchObject(
         property === "publicIp" ? { public_ip: theirs.public_ip } : { labels: theirs.labels },

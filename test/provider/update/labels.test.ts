@@ -65,7 +65,7 @@ describe("if the service omits the empty value of a label in a list of keys and 
 
   test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
     const { web, labels } = await withEmptyLabel("");
-    expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
+    expect(await web.up({ labels: { role: "api" } })).toContain("returned labels in an unknown format");
     expect(labels()).toEqual({ role: "", theirs: "" });
   });
 });
@@ -98,7 +98,7 @@ describe("if the service returns labels in an unknown form", () => {
   test("an in-place update of an instance with labels is rejected, and changes nothing", async () => {
     const { web, labels } = await sharedInstance(keysOnly);
     const error = await web.up({ labels: { role: "web" }, flavor: "m1.large" });
-    expect(error).toContain("shows labels in an unknown form");
+    expect(error).toContain("returned labels in an unknown format");
     expect(error).toContain('Add "labels" to ignoreChanges');
     expect(labels()).toEqual({ role: "web", owner: "ops" });
   });
@@ -169,7 +169,7 @@ describe("a label key that only changes its case", () => {
     const { service, web } = await oneInstance();
     await web.up({ labels: { tier: "a" } });
     service.emulator.edit(web.inState().id, { labels: { tier: "theirs" } });
-    expect(await web.up({ labels: { Tier: "a" } })).toContain("somebody else changed labels.tier");
+    expect(await web.up({ labels: { Tier: "a" } })).toContain("another client changed labels.tier");
   });
 });
 

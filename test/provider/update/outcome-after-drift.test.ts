@@ -197,7 +197,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     await web.up();
     service.emulator.ignoreUpdatesOf("ssh_keys");
     const lost = service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 99 });
-    expect(await web.up({ sshKeys: [ours] })).toContain("may have made the update");
+    expect(await web.up({ sshKeys: [ours] })).toContain("may have applied the update");
     lost.off();
     await web.refresh();
     for (const _ of ["first", "again"])

@@ -159,7 +159,7 @@ describe("a list that shows an older revision than the state's", () => {
     await lag();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }, state));
     expect(message).toContain("Nothing was overwritten");
-    expect(message).toContain("If the service returned an outdated revision, run `pulumi up` again later");
+    expect(message).toContain("the service may have returned an outdated revision");
     expect(service.puts()).toEqual([412]);
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
   });

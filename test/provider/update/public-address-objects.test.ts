@@ -46,7 +46,7 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
       const { id } = web.inState();
       service.emulator.edit(id, { public_ip: PINNED });
       const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
-      expect(said).toContain("somebody else changed publicIp");
+      expect(said).toContain("another client changed publicIp");
       expect(service.emulator.instances.get(id)?.fields).toMatchObject({
         public_ip: PINNED,
         flavor: "m1.small",
@@ -93,6 +93,6 @@ test('a pinned address in place of "auto" is not overwritten if the service show
   const { service, web } = await oneInstance({ behaviour: { spelling } });
   expect(await web.up({ publicIp: "auto" })).toBeUndefined();
   service.emulator.edit(web.inState().id, { public_ip: PINNED });
-  expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toContain("somebody else changed publicIp");
+  expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toContain("another client changed publicIp");
   expect(service.emulator.instances.get(web.inState().id)?.fields.public_ip).toBe(PINNED);
 });

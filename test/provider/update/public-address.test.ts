@@ -56,7 +56,7 @@ describe("a pinned address at a service that shows null for the mode of each ins
     test("is not set again by an update of another property after somebody has removed it", async () => {
       const { service, web } = await removed();
       const said = await web.up({ publicIp: ADDRESS, flavor: "m1.large" });
-      expect(said).toContain("somebody else changed publicIp");
+      expect(said).toContain("another client changed publicIp");
       expect(modesOf(service)).toEqual([undefined]);
       await web.refresh();
       expect(web.inState().inputs.publicIp).toBeUndefined();
@@ -297,7 +297,7 @@ describe('the address that "auto" became', () => {
       const { service, web, publicIp } = await pinned();
       const { id } = web.inState();
       for (const public_ip of [undefined, "auto"]) service.emulator.edit(id, { public_ip });
-      expect(await web.up({ publicIp, flavor: "large" })).toContain("somebody else changed publicIp");
+      expect(await web.up({ publicIp, flavor: "large" })).toContain("another client changed publicIp");
       await web.refresh();
       expect(web.inState().inputs.publicIp).toBe(service.emulator.instances.get(id)?.address);
     });
@@ -346,7 +346,7 @@ test.each([
       return;
     }
     expect(await web.up({ publicIp: "auto", labels: { a: "3" } })).toContain(
-      "somebody else changed publicIp",
+      "another client changed publicIp",
     );
     expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(PINNED);
   },
@@ -365,7 +365,7 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
 
     test("is not removed by another update", async () => {
       const { service, web, args } = await given();
-      expect(await web.up({ ...args, flavor: "m1.large" })).toContain("somebody else changed publicIp");
+      expect(await web.up({ ...args, flavor: "m1.large" })).toContain("another client changed publicIp");
       expect(modesOf(service)).toEqual(["auto"]);
     });
 

@@ -101,7 +101,7 @@ describe('a service that shows an instance without an address as one with the ad
       method: "PUT",
       times: Number.POSITIVE_INFINITY,
     });
-    expect(await web.up()).toContain("The service may have made the update");
+    expect(await web.up()).toContain("The service may have applied the update");
     lost.off();
     expect(await web.up()).toBeUndefined();
     await expectNone(web);
@@ -173,7 +173,7 @@ describe.each(cases)("%s at a service that omits empty fields", (_name, change) 
     const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
     expect(await web.up(ALL)).toBeUndefined();
     service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...ALL, ...change })).toContain("The service may have made the update");
+    expect(await web.up({ ...ALL, ...change })).toContain("The service may have applied the update");
     expect(await web.up({ ...ALL, ...change })).toBeUndefined();
   });
 
@@ -181,7 +181,7 @@ describe.each(cases)("%s at a service that omits empty fields", (_name, change) 
     const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
     expect(await web.up(ALL)).toBeUndefined();
     service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...ALL, ...change })).toContain("The service may have made the update");
+    expect(await web.up({ ...ALL, ...change })).toContain("The service may have applied the update");
     expect(await web.up({ ...ALL, network: "other" })).toBeUndefined();
   });
 });

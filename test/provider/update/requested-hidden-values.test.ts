@@ -24,7 +24,7 @@ async function changedByOthers(
   expect(await web.up({ [name]: ours })).toBeUndefined();
   const [id = ""] = emulator.instances.keys();
   emulator.fail({ method: "PUT", kind: "lost-reply", times: 8 }); // all attempts of one update
-  expect(await web.up({ [name]: lost })).toContain("The service may have made the update");
+  expect(await web.up({ [name]: lost })).toContain("The service may have applied the update");
   emulator.edit(id, { [wire]: theirs });
   const message = await web.up({ [name]: next });
   expect(emulator.instances.get(id)?.fields[wire]).toEqual(theirs);

@@ -44,7 +44,7 @@ describe("an update that the service accepts with a bare 202 and doesn't apply i
     const { service, web } = await timedOut({ normalize: ["ids"] });
     service.emulator.finishOperations();
     service.emulator.behaviour.putReply = 200;
-    expect(await web.up(SMALL)).toContain("somebody else changed flavor");
+    expect(await web.up(SMALL)).toContain("another client changed flavor");
     await web.refresh();
     expect(await web.up(SMALL)).toBeUndefined();
     expect(flavors(service)).toEqual(["m1.small"]);
@@ -217,7 +217,7 @@ describe("an update whose outcome is unknown", () => {
           await web.refresh();
           expect(web.inState().inputs).toMatchObject({ labels: { owner: "us" } });
           expect(web.inState().inputs.labels).not.toHaveProperty("team");
-        } else expect(await web.up({ ...LARGE, labels })).toContain("somebody else changed labels.team");
+        } else expect(await web.up({ ...LARGE, labels })).toContain("another client changed labels.team");
       },
     );
 
@@ -308,8 +308,8 @@ describe("an update whose outcome is unknown", () => {
   test("doesn't prove that an id stands for the requested name", async () => {
     const { service, web } = await unanswered({ normalize: ["ids"] });
     service.emulator.edit(web.inState().id, { flavor: "theirs" });
-    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
-    expect(await web.up(SMALL)).toContain("somebody else changed flavor");
+    expect(await web.up(LARGE)).toContain("another client changed flavor");
+    expect(await web.up(SMALL)).toContain("another client changed flavor");
     expect(flavors(service)).toEqual(["theirs"]);
   });
 

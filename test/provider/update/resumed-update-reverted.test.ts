@@ -54,7 +54,7 @@ describe("an update whose operation succeeds after a timeout, and that the progr
 
   test("is a conflict if the service shows ids, which may be somebody else's change", async () => {
     const { service, web, said } = await reverted({}, { flavor: "m1.large" }, { normalize: ["ids"] });
-    expect(said).toContain("somebody else changed flavor");
+    expect(said).toContain("another client changed flavor");
     await web.refresh();
     expect(await web.up(SHORT)).toBeUndefined();
     expect(there(service).flavor).toBe("m1.small");

@@ -100,7 +100,7 @@ describe("an instance in the state whose creation is still running", () => {
     const { projects, instances } = service.emulator;
     for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
     const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
-    expect(said).toContain("this token may belong to another account");
+    expect(said).toContain("the token may belong to another account");
     expect(web.inState().state).not.toMatchObject({ __pending: { failed: true } });
   });
 
@@ -176,7 +176,7 @@ describe("an update that continues after its timeout", () => {
     await web.up(LARGE);
     service.emulator.finishOperations();
     service.emulator.edit(web.inState().id, { flavor: "theirs" });
-    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(await web.up(LARGE)).toContain("another client changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
   });
 
@@ -224,9 +224,9 @@ describe("an update that continues after its timeout", () => {
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     service.emulator.edit(web.inState().id, { network: "theirs" });
-    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    expect(await web.up(SHORT)).toContain("another client changed network");
     expect(await web.up(LARGE), "there is nothing left to write").toBeUndefined();
-    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    expect(await web.up(SHORT)).toContain("another client changed network");
     const [instance] = service.emulator.instances.values();
     expect(instance?.fields).toMatchObject({ flavor: "m1.large", network: "theirs" });
   });
@@ -272,7 +272,7 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     service.emulator.edit(web.inState().id, { flavor: "theirs" });
-    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(await web.up(LARGE)).toContain("another client changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
     await web.refresh();
     expect(await web.up(LARGE)).toBeUndefined();
@@ -298,7 +298,7 @@ describe("at a service that shows ids for names, somebody else's value", () => {
   test("is a conflict after an accepted update whose result could not be read", async () => {
     const { service, web } = await unread();
     service.emulator.edit(web.inState().id, { flavor: "theirs" });
-    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(await web.up(LARGE)).toContain("another client changed flavor");
     expect(flavor(service)).toEqual(["theirs"]);
   });
 });

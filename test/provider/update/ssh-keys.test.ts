@@ -108,7 +108,7 @@ describe.each([200, 202, 204] as const)("at a service that shows SSH keys as obj
     const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
     expect(await web.up()).toBeUndefined();
     service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ sshKeys: [SSH_KEY] })).toContain("The service may have made the update");
+    expect(await web.up({ sshKeys: [SSH_KEY] })).toContain("The service may have applied the update");
     expect(await web.up({ sshKeys: [SSH_KEY] })).toBeUndefined();
     await web.refresh();
     expect(web.inState().inputs.sshKeys).toEqual([SSH_KEY]);

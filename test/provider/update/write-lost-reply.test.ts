@@ -47,7 +47,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
     });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(message).toContain(
-      "a reply to this update was lost, and this update or somebody else changed flavor of instance",
+      "a reply to this update was lost, and either this update or another client changed flavor of instance",
     );
     expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);

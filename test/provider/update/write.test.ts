@@ -20,7 +20,7 @@ describe("somebody else's change is never overwritten", () => {
     const error = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(error.message).toContain("somebody else changed");
+    expect(error.message).toContain("another client changed");
     expect(error.message).toContain("pulumi refresh");
     expect(error).not.toBeInstanceOf(InitializationError);
     expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
@@ -86,7 +86,7 @@ describe("a state without a revision, from a time when the service returned none
     const { message } = await failureOf(
       service.instances.update(saved.id, without(saved.state), changed(saved, { flavor: "m1.large" })),
     );
-    expect(message).toContain("somebody else changed network of instance");
+    expect(message).toContain("another client changed network of instance");
     expect(message).toContain("pulumi refresh");
     expect(writes(service)).toEqual([]);
   });
@@ -262,7 +262,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     expect(service.puts()).toEqual([412, 412, 412, 412]);
     expect(message).toContain(" 4 times, although no managed property has changed");
     expect(message).toContain(
-      "Nothing was overwritten. Something else keeps changing it. Run `pulumi up` again",
+      "Run `pulumi up` again later: another client keeps changing the object. Nothing was overwritten",
     );
   });
 
@@ -282,7 +282,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412]);
-    expect(message).toContain(`the revision ${saved.state.revision} of instance`);
+    expect(message).toContain(`revision ${saved.state.revision} of instance`);
     expect(message).toContain("cloudinfra:revisionField");
   });
 });
@@ -310,7 +310,7 @@ describe("an instance that somebody deleted", () => {
     else service.after(moment, remove);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(message).toContain(`instance ${saved.id} no longer exists`);
-    expect(message).toContain("Run `pulumi refresh` to remove it from the state");
+    expect(message).toContain("Run `pulumi refresh` to remove the missing object from the state");
   });
 
   test("causes the same error after a 412", async () => {
