@@ -13,7 +13,7 @@ describe("a release", () => {
   it("has notes from its section of the changelog only", () => {
     const both = released.replace("\n## ", "\n## 9.0.0 (2030-01-01)\n\n- Later.\n\n## ");
     const notes = notesOf(`v${manifest.version}`, { ...manifest, repository }, both);
-    expect(notes).toMatch(/^Initial release\.\n\n- /);
+    expect(notes).toMatch(/^This is the initial release\.\n\n- /);
     expect(notes).not.toContain("Later");
     expect(notesOf("v9.0.0", { version: "9.0.0", repository }, both)).toBe("- Later.\n");
   });
