@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { hash, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { codeOf } from "../diagnostics/error";
@@ -123,15 +123,25 @@ export class RunFacts {
       try {
         return [folder()];
       } catch {
-        return []; // the user has no home
+        return []; // the user has no home, or the temporary folder is not private
       }
     });
   }
 }
 
-/** Returns the temporary folder, which only this user can access. */
+/**
+ * Returns the temporary folder, which only this user can access.
+ *
+ * @throws Error if another user may have created the folder, and may thus have written false facts
+ */
 function temporaryFolder(): string {
-  return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
+  const { uid } = os.userInfo();
+  const folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${uid}`);
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const isOwn = found?.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
+  if (found !== undefined && process.platform !== "win32" && !isOwn)
+    throw new Error(`${folder} is not private`);
+  return folder;
 }
 
 /** The process ids are stored, because the parent's process id changes when the parent exits. */

@@ -51,6 +51,7 @@ export async function deleteResource(context: Context, id: string, state: Record
       `kept ${context.kind.name} ${id}: another resource in the program uses it`,
     );
   else await deleteObject(context, id, state);
+  tracker.recordDeletedResource(key);
   // With the option `replaceWith`, create can't otherwise detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);

@@ -44,10 +44,12 @@ export async function diffResource(
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
   const object = sessions.identityOf(kind, id);
-  const other =
-    checkedWithOlds && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
+  // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
+  const isDeleted = tracker.isDeletedResource(key);
+  const isInUse = checkedWithOlds && !isDeleted;
+  const other = isInUse && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
-  const isDecided = checkedWithOlds && !tracker.isPreview;
+  const isDecided = isInUse && !tracker.isPreview;
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
@@ -56,7 +58,7 @@ export async function diffResource(
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
-  tracker.recordDiff(urn, object, olds, replaces);
+  tracker.recordDiff(urn, object, olds, replaces || isDeleted);
   // Another process may otherwise delete or adopt the same object.
   if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.

@@ -75,6 +75,7 @@ export class ResourceTracker {
   /** The option `retainOnDelete`, by the key and by the URN of the resource. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
+  private readonly deletedKeys = new Set<string>();
   /** For each claimed object or journal entry, the first URN that claimed it. Entries are identified by their keys. */
   private readonly claims = new Map<string, string>();
   /** The objects that a refresh has read and for which the diff hasn't ended yet. */
@@ -262,6 +263,15 @@ export class ResourceTracker {
   /** Returns the URN with which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */
   displayUrnOf({ urn, key }: Pick<HiddenInputs, "urn" | "key">): string | undefined {
     return this.hasCurrentValues(key) || urn === undefined || !this.resources.has(urn) ? urn : undefined;
+  }
+
+  /** Records that the resource with this key was deleted. The engine may still compare its state afterwards. */
+  recordDeletedResource(key: string | undefined): void {
+    if (key !== undefined) this.deletedKeys.add(key);
+  }
+
+  isDeletedResource(key: string | undefined): boolean {
+    return key !== undefined && this.deletedKeys.has(key);
   }
 
   recordDeleted(object: ObjectIdentity): void {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, renameSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, renameSync, utimesSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -44,6 +44,12 @@ describe("a fact of a run", () => {
     vi.stubEnv("TMPDIR", path.join(process.execPath, "no folder"));
     await facts(ENGINE, journal).add(LIVE);
     expect(await facts(ENGINE, journal).hasOther(LIVE)).toBe(true);
+  });
+
+  test("is not read from a temporary folder to which other users can write", async () => {
+    await facts().add(LIVE);
+    chmodSync(folder, 0o777);
+    expect(await facts().has(LIVE)).toBe(false);
   });
 
   /** Makes the only file that of a process which has ended, and which this one or another one had started. */

@@ -129,3 +129,17 @@ describe("an object that a resource no longer has is deleted:", () => {
     await web.expectOne();
   });
 });
+
+test("an instance that has the id of a deleted one is not confused with it when the engine compares the deleted one's state", async () => {
+  const { service, web } = await oneInstance({ behaviour: { ids: "number", idReuse: true } });
+  await web.up();
+  const old = web.inState();
+  const process = await web.process();
+  await process.delete(old.id, old.state); // its project is replaced, and is deleted first
+  const front = (await process.check({}, web.news({ __urn: FRONT, name: "front" }))).inputs;
+  expect(await process.create(front)).toMatchObject({ id: old.id });
+  const { inputs } = await process.check(old.inputs, web.news());
+  await process.diff(old.id, old.state, inputs);
+  await process.delete(old.id, old.state);
+  expect(service.emulator.instances.get(old.id)?.fields).toMatchObject({ name: "front" });
+});

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import * as grpc from "@grpc/grpc-js";
 
 /** Allows messages of any size, so that states with thousands of resources fit. */
@@ -9,23 +10,23 @@ export interface Served {
   close(): void;
 }
 
-/** The ports of this process so far. The real engine is another process in each run, so a process and a port identify a run. */
-const usedPorts = new Set<number>();
+/**
+ * Returns a random address of this machine, so that no two runs have the same address. A provider process identifies its run by the address
+ * and by its two nearest ancestors. With the real engine, both ancestors belong to the run, but here, the second one starts many runs.
+ */
+const loopbackAddress = (): string =>
+  process.platform === "linux" ? `127.${[1, 2, 3].map(() => randomInt(1, 255)).join(".")}` : "127.0.0.1";
 
 export async function serve(register: (server: grpc.Server) => void): Promise<Served> {
   const server = new grpc.Server(channelOptions);
   register(server);
+  const host = loopbackAddress();
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(`${host}:0`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
     );
   });
-  if (usedPorts.has(port)) {
-    server.forceShutdown();
-    return serve(register);
-  }
-  usedPorts.add(port);
-  return { address: `127.0.0.1:${port}`, close: () => server.forceShutdown() };
+  return { address: `${host}:${port}`, close: () => server.forceShutdown() };
 }
 
 /** The error reply to a call. */
