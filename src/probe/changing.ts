@@ -1,18 +1,14 @@
 import { generateKeyPairSync } from "node:crypto";
 import { v4 as uuidV4 } from "uuid";
-import type { Accepted } from "../api/client";
+import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
-import { creationPoints } from "./creation-points";
-import { deletionPoints } from "./deletion-points";
-import type { Change, Facts, Reads, Shown, Update } from "./facts";
-import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
-import { PAUSES_MS } from "./observations";
-import type { Exchanges } from "./reading";
-import type { Exchange } from "./reading-points";
+import { type Change, changePoints, type Facts, type Update } from "./change-points";
+import { creationPoints, PAUSES_MS, type Reads, type Shown } from "./creation-points";
+import { type Ended, type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
+import type { Exchange, Exchanges } from "./reading";
 import { addFindings, type Finding, judge } from "./report";
-import { updatePoints } from "./update-points";
 
 const MAX_CREATIONS = 3;
 /** Values that services normalize in different ways. */
@@ -20,7 +16,7 @@ const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
 const PLAIN_LABELS = { probe: "plain" };
 
 /** The points that only changes show, in the order of the report. */
-export const changingPoints = { ...creationPoints, ...updatePoints, ...deletionPoints };
+export const changingPoints = { ...creationPoints, ...changePoints };
 
 /**
  * Creates, changes and deletes one instance. The caller cleans up.
@@ -110,7 +106,7 @@ class Exercise {
           facts.polls = exchanges.all.slice(from);
           facts.end = ended === undefined ? { when: "at its end" } : await this.readEnded(ended);
         }
-        facts.visibility = { early, late: await this.lag(id, isVisible) };
+        facts.visibility = { early, late: await this.readUntil(() => this.shown(id)) };
         return finished;
       }
       if (attempts === MAX_CREATIONS) break;
@@ -124,14 +120,16 @@ class Exercise {
 
   /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
   private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
-    if (accepted.kind !== "operation")
-      return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
-    let { operation } = accepted;
-    const early = await this.lag("", isVisible, async () => {
-      if (!isTerminal(operation)) operation = (await this.poll(operation)).result ?? operation;
-      return this.shownByName();
+    let last = accepted;
+    const early = await this.readUntil(async () => {
+      if (last.kind === "operation" && !isTerminal(last.operation)) {
+        const { result: operation = last.operation } = await this.poll(last.operation);
+        last = { ...last, operation };
+      }
+      const found = await this.named(this.facts.name);
+      return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
     });
-    return { early, accepted: { ...accepted, operation } };
+    return { early, accepted: last };
   }
 
   /**
@@ -141,11 +139,10 @@ class Exercise {
   private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
     const { facts, life } = this;
     const key = uuidV4();
-    const invalid = await this.create({ ...facts.sent, flavor: "unknown-probe" }, { key });
-    if (PERMISSION_STATUSES.includes(invalid.exchange.reply.status))
-      return { key, exchange: invalid.exchange };
-    facts.invalid = { exchange: invalid.exchange, isAccepted: invalid.result !== undefined };
-    if (invalid.result !== undefined) await life.finish(invalid.result);
+    const { result, exchange } = await this.create({ ...facts.sent, flavor: "unknown-probe" }, { key });
+    if (PERMISSION_STATUSES.includes(exchange.reply.status)) return { key, exchange };
+    facts.invalid = { exchange, isAccepted: result !== undefined };
+    if (result !== undefined) await life.finish(result);
     const again = await this.create(facts.sent, { key, isRepeat: true });
     facts.invalid.isKeyUsable = again.result !== undefined;
     if (again.result !== undefined) return { key, ...again };
@@ -162,10 +159,9 @@ class Exercise {
     const isSame =
       second.reply.status < 300 && second.json.id === first.json.id && location(second) === location(first);
     facts.replay = { second, isSame };
-    if (isSame)
-      facts.replay.other = (
-        await this.create({ ...facts.sent, name: `${facts.name}-other` }, repeat)
-      ).exchange;
+    if (!isSame) return;
+    const other = { ...facts.sent, name: `${facts.name}-other` };
+    facts.replay.other = (await this.create(other, repeat)).exchange;
   }
 
   /** Reads the operation of the creation twice after its end. */
@@ -201,15 +197,15 @@ class Exercise {
     const odd = await this.change(id, revision, { labels: ODD_LABELS });
     const isOddAccepted = odd.reply.status < 400;
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
-    const first = isOddAccepted ? odd : await this.change(id, revision, { labels });
+    const first = isOddAccepted ? odd : await this.change(id, odd.revision, { labels });
     const update: Update = { first, isOddAccepted, relabeled: { ...facts.sent, labels } };
     facts.update = update;
     if (first.reply.status >= 400) return id;
     const fields = { labels: { probe: "second" } };
     const second = await this.change(id, first.revision, fields, async () => {
-      update.busy = await this.put(id, first.revision, fields);
+      update.busy = (await this.put(id, first.revision, fields)).exchange;
     });
-    update.stale = await this.put(id, first.revision, fields);
+    update.stale = (await this.put(id, first.revision, fields)).exchange;
     const third = await this.change(id, second.revision, { labels });
     if (second.reply.status < 400 && third.reply.status < 400)
       update.isHash = third.revision !== undefined && third.revision === first.revision;
@@ -225,15 +221,14 @@ class Exercise {
     revision: string | undefined,
   ): Promise<{ renamed: Exchange; lastId: string | undefined }> {
     const name = `${this.facts.name}-renamed`;
-    const { result, exchange: renamed } = await this.sendCurrent(id, revision, { name });
-    await this.settled(result);
+    const { exchange: renamed } = await this.putCurrent(id, revision, { name });
     let lastId: string | undefined;
     const read = async (): Promise<Shown> => {
-      const found = (await this.life.listed()).find(({ fields }) => fields.name === name);
+      const found = await this.named(name);
       lastId = found?.id ?? lastId;
       return { lists: found?.fields, reads: found?.fields };
     };
-    if (renamed.reply.status < 400) await this.lag(id, isVisible, read);
+    if (renamed.reply.status < 400) await this.readUntil(read);
     return { renamed, lastId };
   }
 
@@ -243,8 +238,12 @@ class Exercise {
     const { result, exchange } = await exchanges.attempt("DELETE", request);
     facts.deletion = { exchange };
     if (result === undefined) return;
-    await this.settled(result);
-    facts.deletion = { exchange, reads: await this.lag(id, (fields) => fields === undefined) };
+    await this.settle(result);
+    const reads = await this.readUntil(
+      () => this.shown(id),
+      (fields) => fields === undefined,
+    );
+    facts.deletion = { exchange, reads };
     // Creates another instance if the service may reuse the id of the deleted one.
     if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
     await life.forgetInstance(id);
@@ -254,7 +253,7 @@ class Exercise {
   }
 
   private async readFailed(): Promise<void> {
-    this.facts.left = (await this.life.listed()).map(({ fields }) => fields);
+    this.facts.left = (await this.life.list()).map(({ fields }) => fields);
   }
 
   /**
@@ -268,45 +267,56 @@ class Exercise {
     fields: WireFields,
     meanwhile?: () => Promise<void>,
   ): Promise<Change> {
-    const { result, exchange } = await this.sendCurrent(id, revision, fields);
-    if (result === undefined) return { ...exchange, lag: undefined, revision, shown: undefined };
-    if (exchange.reply.status === 202) await meanwhile?.();
-    await this.settled(result);
+    const { result, exchange, last } = await this.putCurrent(id, revision, fields, meanwhile);
+    if (result === undefined) return { ...exchange, lag: undefined, revision: last, shown: undefined };
     const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const lag = await this.lag(id, (shown) => hasChanged(shown?.[name], wanted));
+    const lag = await this.readUntil(
+      () => this.shown(id),
+      (shown) => hasChanged(shown?.[name], wanted),
+    );
     const now = await this.life.reread(id);
     return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
   }
 
-  /** Sends an update, and waits for its operation. */
-  private async put(id: string, revision: string | undefined, fields: WireFields): Promise<Exchange> {
-    const { result, exchange } = await this.sendPut(id, revision, fields);
-    await this.settled(result);
-    return exchange;
-  }
-
-  /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
-  private async sendCurrent(id: string, revision: string | undefined, fields: WireFields) {
+  /**
+   * Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again.
+   *
+   * @returns also the last known revision
+   */
+  private async putCurrent(
+    id: string,
+    revision: string | undefined,
+    fields: WireFields,
+    meanwhile?: () => Promise<void>,
+  ) {
     let last = revision;
-    let sent = await this.sendPut(id, last, fields);
-    for (const pause of PAUSES_MS) {
-      if (sent.exchange.reply.status !== 412) break;
-      if (pause > 0) await this.life.session.clock.sleep(pause, this.life.context().signal);
-      const now = await this.life.reread(id);
-      if (now?.revision === undefined || now.revision === last) continue;
-      last = now.revision;
-      sent = await this.sendPut(id, last, fields);
-    }
-    return sent;
+    let sent = await this.put(id, last, fields, meanwhile);
+    const isCurrent = (): boolean => sent.exchange.reply.status !== 412;
+    if (!isCurrent())
+      await this.repeat(async () => {
+        const now = await this.life.reread(id);
+        if (now?.revision === undefined || now.revision === last) return false;
+        last = now.revision;
+        sent = await this.put(id, last, fields, meanwhile);
+        return isCurrent();
+      });
+    return { ...sent, last };
   }
 
-  private sendPut(id: string, revision: string | undefined, fields: WireFields) {
+  /** Sends an update, and waits for its operation. */
+  private async put(
+    id: string,
+    revision: string | undefined,
+    fields: WireFields,
+    meanwhile?: () => Promise<void>,
+  ) {
     const body = JSON.stringify({ ...this.facts.sent, ...fields });
-    const { client } = this.life.session;
-    return this.exchanges.attempt(
-      "PUT",
-      client.instances.update(id, body, revision ?? "", this.life.context()),
-    );
+    const { instances } = this.life.session.client;
+    const request = instances.update(id, body, revision ?? "", this.life.context());
+    const sent = await this.exchanges.attempt("PUT", request);
+    if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
+    await this.settle(sent.result);
+    return sent;
   }
 
   private create(
@@ -318,40 +328,44 @@ class Exercise {
   }
 
   /** Waits for the operation of a change. A failed or purged operation is reported elsewhere. */
-  private async settled(accepted: Accepted | undefined): Promise<void> {
+  private async settle(accepted: Accepted | undefined): Promise<void> {
     if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
       await this.life.end(accepted.operation);
   }
 
   /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
-  private async lag(
-    id: string,
-    isExpected: (fields: WireFields | undefined) => boolean,
-    read: () => Promise<Shown> = () => this.shown(id),
+  private async readUntil(
+    read: () => Promise<Shown>,
+    isExpected: (fields: WireFields | undefined) => boolean = (fields) => fields !== undefined,
   ): Promise<Reads> {
-    const { session } = this.life;
-    const all: Shown[] = [];
-    const first = { lists: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY };
-    for (const [step, pause] of PAUSES_MS.entries()) {
-      if (pause > 0) await session.clock.sleep(pause, this.life.context().signal);
-      const now = await read();
-      all.push(now);
-      if (isExpected(now.lists)) first.lists = Math.min(first.lists, step);
-      if (isExpected(now.reads)) first.reads = Math.min(first.reads, step);
-      if (Number.isFinite(Math.max(first.lists, first.reads))) break;
-    }
-    return { ...first, seen: all };
+    const seen: Shown[] = [];
+    const firstRead = (place: keyof Shown): number => {
+      const at = seen.findIndex((shown) => isExpected(shown[place]));
+      return at === -1 ? Number.POSITIVE_INFINITY : at;
+    };
+    await this.repeat(async () => {
+      seen.push(await read());
+      return Number.isFinite(Math.max(firstRead("lists"), firstRead("reads")));
+    });
+    return { lists: firstRead("lists"), reads: firstRead("reads"), seen };
   }
 
-  private async shownByName(): Promise<Shown> {
-    const found = (await this.life.listed()).find(({ fields }) => fields.name === this.facts.name);
-    return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
+  /** Calls a function after each pause until it returns true, for up to 30 s. */
+  private async repeat(isDone: () => Promise<boolean>): Promise<void> {
+    for (const pause of PAUSES_MS) {
+      if (pause > 0) await this.life.session.clock.sleep(pause, this.life.context().signal);
+      if (await isDone()) return;
+    }
+  }
+
+  private async named(name: string): Promise<ApiObject | undefined> {
+    return (await this.life.list()).find(({ fields }) => fields.name === name);
   }
 
   /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
   private async shown(id: string): Promise<Shown> {
     const { life, facts } = this;
-    const lists = (await life.listed()).find((one) => one.id === id)?.fields;
+    const lists = (await life.list()).find((one) => one.id === id)?.fields;
     if (!facts.canGet) return { lists, reads: lists };
     try {
       return { lists, reads: (await life.session.client.instances.get(id, life.context())).fields };
@@ -372,10 +386,6 @@ class Exercise {
     return false;
   }
 }
-
-type Ended = NonNullable<Finished["ended"]>;
-
-const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
 
 function offersGet(findings: readonly Finding[]): boolean {
   return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");

@@ -2,32 +2,73 @@ import { isTransient, retryAfterMs } from "../api/retry";
 import type { Behaviour } from "../emulator";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import type { Facts } from "./facts";
-import { after, causeOf, durationOf, isEnd, isListedEarly, isPoll, statusCode } from "./observations";
-import type { Exchange } from "./reading-points";
-import { fails, limited, type Points, parts, point, works } from "./report";
+import { causeOf, type Exchange, statusCode } from "./reading";
+import { fails, limited, type Points, parts, point, pointAbout, works } from "./report";
+
+/** What the probe has observed while it created an instance, as far as it got. */
+export interface CreationFacts {
+  readonly name: string;
+  project?: Exchange;
+  /** Why nothing could be created. `hiddenProject` is the id of the project if no list contains it. */
+  refusal?: { exchange: Exchange; what: "project" | "instance"; hiddenProject?: string };
+  /** A creation with an unknown flavor, and whether a valid one with the same key was accepted afterwards. */
+  invalid?: { readonly exchange: Exchange; readonly isAccepted: boolean; isKeyUsable?: boolean };
+  creation?: Exchange;
+  /** The repetition of the creation, and another creation with its key. */
+  replay?: { readonly second: Exchange; readonly isSame: boolean; other?: Exchange };
+  /** The polls of the creation's operation, and other requests. */
+  polls?: readonly Exchange[];
+  /** When the creation's operation was purged. */
+  end?:
+    | { when: "kept" }
+    | { when: "at its end" }
+    | { when: "read"; reads: 1 | 2; status: number }
+    | { when: "later"; ms: number; status: number };
+  /** The reads after the request, and those after the end of the operation. */
+  visibility?: { readonly early: Reads; readonly late: Reads };
+  duplicate?: Exchange;
+}
+
+/** An instance in the list and at its own URL. */
+export interface Shown {
+  readonly lists: WireFields | undefined;
+  readonly reads: WireFields | undefined;
+}
+
+/** Repeated reads of an instance, and the numbers of those that are the first to show a change. Infinity if none does. */
+export interface Reads {
+  readonly lists: number;
+  readonly reads: number;
+  readonly seen: readonly Shown[];
+}
+
+/** Pauses before the reads that look for a change. */
+export const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000, 14_000];
+
+/** Returns the time of a read, in milliseconds since the first one. */
+export const timeOf = (read: number): number => PAUSES_MS.slice(0, read + 1).reduce((sum, ms) => sum + ms, 0);
+
+/** Says when a read has shown a change. */
+export function after(read: number): string {
+  if (read === 0) return "immediately";
+  return `${Number.isFinite(read) ? "within" : "not within"} ${formatDuration(timeOf(read))}`;
+}
 
 /** The points that a creation and its operation show. */
 export const creationPoints = {
-  projectCreation: point("Creation of projects", ({ project }) => {
-    if (project === undefined) return undefined;
+  projectCreation: pointAbout("Creation of projects", "project", (project) => {
     const projectPost = statusCode(project, [200, 201, 202]);
     return works(String(project.reply.status), projectPost && { projectPost });
   }),
-  invalidValues: point("Invalid values", ({ invalid }) => {
-    if (invalid === undefined) return undefined;
-    const { status } = invalid.exchange.reply;
-    return invalid.isAccepted
-      ? works(
-          `An unknown flavor is accepted at first (${status})`,
-          {},
-          "A typo fails only during `pulumi up`",
-        )
-      : works(`An unknown flavor is rejected (${status})`);
+  invalidValues: pointAbout("Invalid values", "invalid", ({ exchange, isAccepted }) => {
+    const { status } = exchange.reply;
+    if (!isAccepted) return works(`An unknown flavor is rejected (${status})`);
+    const observation = `An unknown flavor is accepted at first (${status})`;
+    return works(observation, {}, "A typo fails only during `pulumi up`");
   }),
-  rejectedKey: point("Key of a rejection", ({ invalid }) => {
-    if (invalid?.isKeyUsable === undefined || invalid.isAccepted) return undefined;
-    return invalid.isKeyUsable
+  rejectedKey: pointAbout("Key of a rejection", "invalid", ({ isAccepted, isKeyUsable }) => {
+    if (isKeyUsable === undefined || isAccepted) return undefined;
+    return isKeyUsable
       ? works("Can be used again", { cachedReplies: "successes" })
       : works("Can't be used for another request", { cachedReplies: "all" });
   }),
@@ -35,16 +76,12 @@ export const creationPoints = {
     if (refusal !== undefined) {
       const { exchange, what, hiddenProject } = refusal;
       const forbiddenStatus = statusCode(exchange, [403, 404, 401]);
-      if (forbiddenStatus === undefined)
-        return fails(
-          `No ${what} was created (${causeOf(exchange)})`,
-          "Fix the cause, and run the probe again",
-        );
-      const place =
-        hiddenProject === undefined ? "" : ` in project ${hiddenProject}, or the project doesn't exist`;
-      return fails(`Rejected (${causeOf(exchange)})`, `The token can't create ${what}s${place}`, {
-        behaviour: { ...(hiddenProject === undefined && { readOnlyToken: true }), forbiddenStatus },
-      });
+      const [cause, fix] = [causeOf(exchange), "Fix the cause, and run the probe again"];
+      if (forbiddenStatus === undefined) return fails(`No ${what} was created (${cause})`, fix);
+      const isHidden = hiddenProject !== undefined;
+      const place = isHidden ? ` in project ${hiddenProject}, or the project doesn't exist` : "";
+      const behaviour = { ...(!isHidden && { readOnlyToken: true }), forbiddenStatus };
+      return fails(`Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour);
     }
     if (creation === undefined) return undefined;
     const { reply, json } = creation;
@@ -52,29 +89,31 @@ export const creationPoints = {
     const locationOrigin = otherOrigin(link, creation);
     const hasBody = "id" in json;
     const body = `${hasBody ? "an operation or object" : "nothing"} in the body`;
-    const observation = parts(String(reply.status), body, `Location: ${describeLink(link, locationOrigin)}`);
+    const observation = parts(
+      String(reply.status),
+      body,
+      `Location: ${describeLink(formOf(link), locationOrigin)}`,
+    );
     return works(observation, {
       location: formOf(link),
       ...(locationOrigin && { locationOrigin }),
       ...(reply.status === 202 && !hasBody && { acceptedReply: "location" }),
     });
   }),
-  replay: point("Idempotency key", ({ replay }) => {
-    if (replay === undefined) return undefined;
-    if (replay.isSame) return works("The same request with the same key returned the same result");
-    if (replay.second.reply.status >= 400)
+  replay: pointAbout("Idempotency key", "replay", ({ second, isSame }) => {
+    if (isSame) return works("The same request with the same key returned the same result");
+    if (second.reply.status >= 400)
       return limited(
-        `The same request with the same key was rejected (${causeOf(replay.second)})`,
+        `The same request with the same key was rejected (${causeOf(second)})`,
         "If a reply is lost, the outcome of the creation stays unknown: check at the service what was created",
       );
     return limited(
-      `The same key returned ${replay.second.reply.status} with another result`,
+      `The same key returned ${second.reply.status} with another result`,
       "If a reply is lost, the retry may create a second object. The provider can't prevent that",
-      { behaviour: { keyRetentionMs: 0 } },
+      { keyRetentionMs: 0 },
     );
   }),
-  keyReuse: point("Reused key", ({ replay }) => {
-    const { other } = replay ?? {};
+  keyReuse: pointAbout("Reused key", "replay", ({ other }) => {
     if (other === undefined) return undefined;
     if (other.reply.status < 300) return works("Another request with the key returned the first result");
     const keyReuseStatus = statusCode(other, [422, 409, 400]);
@@ -84,9 +123,9 @@ export const creationPoints = {
       ...(typeof keyReuseCode === "string" && { keyReuseCode }),
     });
   }),
-  operation: point("Operation", ({ creation, polls }) => {
-    if (creation === undefined || polls === undefined) return undefined;
-    const seen = polls.filter(({ request, json }) => isPoll(request.url) && "status" in json);
+  operation: pointAbout("Operation", "polls", (polls, { creation }) => {
+    if (creation === undefined) return undefined;
+    const seen = polls.filter((poll) => isPoll(poll) && "status" in poll.json);
     const states = [creation, ...seen].map(({ json }) => json).filter((json) => "status" in json);
     const running = seen.filter(({ json }) => !isEnd(json));
     const last = states.at(-1) ?? {};
@@ -100,45 +139,41 @@ export const creationPoints = {
     const wait = retryAfterOf(running);
     const observation = parts(
       `statuses: ${statuses.join(", ")}`,
-      progress.text,
-      `result link: ${resultOrigin === undefined ? resultLink : `${resultLink} to ${resultOrigin}`}`,
+      progress === undefined ? "progress not observed" : PROGRESS[progress],
+      `result link: ${describeLink(resultLink, resultOrigin)}`,
       operationMs === undefined ? "the end is not dated" : `took ${formatDuration(operationMs)}`,
-      wait?.text,
+      wait && `Retry-After: ${wait.retryAfter} s${RETRY_AFTER[wait.retryAfterForm]}`,
     );
     const behaviour: Partial<Behaviour> = {
-      ...progress.behaviour,
+      ...(progress && { progress }),
       ...{ finishedAt: typeof last.finished_at === "string", resultLink },
       ...(resultOrigin && { resultOrigin }),
       ...(operationMs !== undefined && { operationMs }),
-      ...wait?.behaviour,
+      ...wait,
     };
     const slow = "Pulumi's display shows no percentage, and waits are up to 20% longer";
-    return works(observation, behaviour, progress.behaviour.progress === "absent" ? slow : undefined);
+    return works(observation, behaviour, progress === "absent" ? slow : undefined);
   }),
-  finishedOperation: point("Finished operation", ({ end }) => {
-    if (end === undefined) return undefined;
+  finishedOperation: pointAbout("Finished operation", "end", (end) => {
     if (end.when === "kept") return works("Can still be read");
     const withoutIt = "The provider finds the result without it";
     if (end.when === "at its end")
       return works("Is purged when it ends", { operationKeptPolls: 0 }, withoutIt);
     const purgedStatus = end.status === 410 ? 410 : 404;
-    const [when, kept] =
-      end.when === "read"
-        ? [
-            `after its end has been read ${end.reads === 1 ? "once" : "twice"}`,
-            { operationKeptPolls: end.reads },
-          ]
-        : ["soon after its end", { operationKeptMs: end.ms }];
-    return works(`Is purged ${when} (${end.status})`, { ...kept, purgedStatus }, withoutIt);
+    if (end.when === "later") {
+      const behaviour = { operationKeptMs: end.ms, purgedStatus } as const;
+      return works(`Is purged soon after its end (${end.status})`, behaviour, withoutIt);
+    }
+    const times = end.reads === 1 ? "once" : "twice";
+    const behaviour = { operationKeptPolls: end.reads, purgedStatus } as const;
+    return works(`Is purged after its end has been read ${times} (${end.status})`, behaviour, withoutIt);
   }),
-  visibility: point("New instances", ({ visibility, polls }) => {
-    if (visibility === undefined) return undefined;
-    return isListedEarly(visibility.early, polls)
-      ? works(`Listed ${after(visibility.early.lists)}`, { instanceVisible: "at-once" })
-      : works("Listed when the operation has ended", { instanceVisible: "when-done" });
-  }),
-  duplicateNames: point("Duplicate names", ({ duplicate, name }) => {
-    if (duplicate === undefined) return undefined;
+  visibility: pointAbout("New instances", "visibility", ({ early }, { polls }) =>
+    isListedEarly(early, polls)
+      ? works(`Listed ${after(early.lists)}`, { instanceVisible: "at-once" })
+      : works("Listed when the operation has ended", { instanceVisible: "when-done" }),
+  ),
+  duplicateNames: pointAbout("Duplicate names", "duplicate", (duplicate, { name }) => {
     const { status, problem } = duplicate.reply;
     if (status < 300) return works("Are accepted", { uniqueNames: false });
     const detail = problem?.detail ?? "";
@@ -149,13 +184,26 @@ export const creationPoints = {
       "With a `name` of your own, a replacement requires `deleteBeforeReplace`",
     );
   }),
-} satisfies Points<Facts>;
+} satisfies Points<CreationFacts>;
+
+export const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
+export const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
+
+function durationOf({ started_at: start, finished_at: end }: WireFields): number | undefined {
+  const ms = Date.parse(String(end)) - Date.parse(String(start));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** Whether the first reads showed the instance, although its operation was still running. */
+export function isListedEarly({ lists }: Reads, polls: readonly Exchange[] = []): boolean {
+  return lists === 0 || timeOf(lists) < (durationOf(polls.findLast(isPoll)?.json ?? {}) ?? 0);
+}
 
 const formOf = (link: unknown): "missing" | "relative" | "absolute" =>
   typeof link !== "string" ? "missing" : link.startsWith("/") ? "relative" : "absolute";
 
-const describeLink = (link: unknown, origin: string | undefined): string =>
-  origin === undefined ? formOf(link) : `${formOf(link)} to ${origin}`;
+const describeLink = (form: string, origin: string | undefined): string =>
+  origin === undefined ? form : `${form} to ${origin}`;
 
 /** Returns the origin of a link if it isn't that of the service. */
 function otherOrigin(link: unknown, { request }: Exchange): string | undefined {
@@ -164,31 +212,32 @@ function otherOrigin(link: unknown, { request }: Exchange): string | undefined {
   return origin === request.url.origin ? undefined : origin;
 }
 
+const PROGRESS = {
+  absent: "no progress",
+  stuck: "progress does not grow",
+  bursts: "progress in quarters",
+  linear: "progress grows",
+};
+
+/** @returns undefined if too few replies show the progress of a running operation */
 function progressOf(
   states: readonly WireFields[],
   running: readonly Exchange[],
-): { text: string; behaviour: Partial<Behaviour> } {
-  const numbers = (of: readonly WireFields[]): number[] =>
-    of.flatMap(({ progress }) => (progress === undefined || progress === null ? [] : Number(progress)));
-  if (numbers(states).length === 0) return { text: "no progress", behaviour: { progress: "absent" } };
-  const values = numbers(running.map(({ json }) => json));
-  if (values.length < 2) return { text: "progress not observed", behaviour: {} };
-  if (new Set(values).size === 1) return { text: "progress does not grow", behaviour: { progress: "stuck" } };
-  return values.every((value) => Number.isInteger(value * 4))
-    ? { text: "progress in quarters", behaviour: { progress: "bursts" } }
-    : { text: "progress grows", behaviour: { progress: "linear" } };
+): keyof typeof PROGRESS | undefined {
+  const isNumber = (progress: unknown): boolean => progress !== undefined && progress !== null;
+  if (!states.some(({ progress }) => isNumber(progress))) return "absent";
+  const values = running.map(({ json }) => json.progress).filter(isNumber);
+  if (values.length < 2) return undefined;
+  if (new Set(values.map(Number)).size === 1) return "stuck";
+  return values.every((value) => Number.isInteger(Number(value) * 4)) ? "bursts" : "linear";
 }
 
-function retryAfterOf(
-  running: readonly Exchange[],
-): { text: string; behaviour: Partial<Behaviour> } | undefined {
+const RETRY_AFTER = { seconds: "", "http-date": " as an HTTP date", asctime: " as a date of asctime" };
+
+function retryAfterOf(running: readonly Exchange[]) {
   const { reply } = running.find(({ reply }) => reply.header("retry-after") !== undefined) ?? {};
   const value = reply?.header("retry-after");
   if (reply === undefined || value === undefined || isTransient(reply.status)) return undefined;
   const retryAfterForm = /^\d+$/.test(value) ? "seconds" : value.endsWith("GMT") ? "http-date" : "asctime";
-  const retryAfter = Math.round((retryAfterMs(reply.header) ?? 0) / 1_000);
-  const form = { seconds: "", "http-date": " as an HTTP date", asctime: " as a date of asctime" }[
-    retryAfterForm
-  ];
-  return { text: `Retry-After: ${retryAfter} s${form}`, behaviour: { retryAfter, retryAfterForm } };
+  return { retryAfter: Math.round((retryAfterMs(reply.header) ?? 0) / 1_000), retryAfterForm } as const;
 }

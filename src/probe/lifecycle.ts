@@ -1,6 +1,10 @@
+import { hash } from "node:crypto";
+import path from "node:path";
 import { v4 as uuidV4 } from "uuid";
+import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { readText, systemDisk, unlessMissing, writeWholeFile } from "../journal/disk";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
@@ -14,24 +18,106 @@ import {
 import { removeObject } from "../provider/delete/confirmed-deletion";
 import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
-import type { ProbeCreation, ProbeRecord, RecordFile } from "./record";
 
-/** A creation that the service has accepted. */
+const creation = v.object({
+  kind: v.picklist(["project", "instance"]),
+  /** The idempotency key. */
+  key: v.string(),
+  /** The body, as the exact string that is sent. */
+  body: v.string(),
+  /** Whether an earlier creation has the same key, so that a conflict about the key means that this one was rejected. */
+  isRepeat: v.optional(v.boolean()),
+  /** The operation, once the service has accepted the request. */
+  operation: v.optional(v.object({ id: v.string(), url: v.string() })),
+  /** Id of the object, once it is known. */
+  id: v.optional(v.string()),
+});
+
+const record = v.object({
+  endpoint: v.string(),
+  /** The name that the instances of this probe begin with. No other object has it. */
+  name: v.string(),
+  /** The existing project of the instances. Without it, the probe creates a project. */
+  project: v.optional(v.string()),
+  creations: v.array(creation),
+});
+
+type ProbeCreation = v.InferOutput<typeof creation>;
+
+/** Everything that a probe may have created. */
+export type ProbeRecord = v.InferOutput<typeof record>;
+
+/** The record of the probe of one endpoint on this machine. It exists while the service may still have an object of the probe. */
+export class RecordFile {
+  private readonly path: string;
+
+  /** @param folder the journal's folder */
+  constructor(folder: string, endpoint: string) {
+    this.path = path.join(folder, `${hash("sha256", endpoint).slice(0, 12)}.probe`);
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be read or is damaged */
+  async read(): Promise<ProbeRecord | undefined> {
+    const text = await readText(systemDisk, this.path).catch(this.unusable("can't be read"));
+    const parsed = parseRecord(text ?? "");
+    return text !== undefined && parsed === undefined ? this.unusable("is damaged")() : parsed;
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if another probe has one. Create nothing then */
+  async write(content: ProbeRecord): Promise<void> {
+    const isOwn = (text: string): boolean => parseRecord(text)?.name === content.name;
+    const writing = writeWholeFile(systemDisk, this.path, JSON.stringify(content), isOwn);
+    if ((await writing.catch(this.unusable("can't be written"))) !== undefined) throw notCleanedUp();
+  }
+
+  async remove(): Promise<void> {
+    await unlessMissing(systemDisk.unlink(this.path));
+  }
+
+  private unusable(why: string): (cause?: unknown) => never {
+    return (cause) => {
+      throw new CloudInfraError("input_invalid", `the record of the probe, ${this.path}, ${why}`, {
+        hint: "Make the folder writable, or set cloudinfra:journalDir to another one",
+        cause,
+      });
+    };
+  }
+}
+
+function parseRecord(text: string): ProbeRecord | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), record), text);
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** The error if an earlier probe has left a record. */
+export function notCleanedUp(): CloudInfraError {
+  return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
+    hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",
+  });
+}
+
 export interface Started {
   readonly creation: ProbeCreation;
   readonly accepted: Accepted;
 }
 
-/** The end of a creation. */
+/** An operation whose end a poll has seen, and the time of that poll. */
+export interface Ended {
+  readonly operation: Operation;
+  readonly at: number;
+}
+
 export interface Finished {
   /** Undefined if the creation failed, or its object can't be found. */
   readonly id: string | undefined;
-  /** The operation, if a poll has seen its end, and the time of that poll. */
-  readonly ended?: { readonly operation: Operation; readonly at: number };
+  readonly ended?: Ended;
 }
 
 type KindName = ProbeCreation["kind"];
 const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
+
+/** A service may reject a request without permission as if the object didn't exist. */
+export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
 
 /** Creates the objects of a probe, and deletes them. Everything is recorded before it is requested. */
 export class Lifecycle {
@@ -39,35 +125,23 @@ export class Lifecycle {
     readonly session: Session,
     private readonly file: RecordFile,
     private record: ProbeRecord,
-    private readonly signal: AbortSignal = new AbortController().signal,
+    private signal?: AbortSignal | undefined,
   ) {}
 
-  /** Name of the probe's instance. */
   get name(): string {
     return this.record.name;
   }
 
-  /** Returns the id of the project of the probe's instances. */
   get projectId(): string | undefined {
     return this.record.project ?? this.record.creations.find(({ kind }) => kind === "project")?.id;
   }
 
-  /** Returns the same lifecycle without the signal, for cleaning up after an interruption. */
-  uninterrupted(): Lifecycle {
-    return new Lifecycle(this.session, this.file, this.record);
-  }
-
   /** The context of a call. It ends with the probe's signal. */
   context(kind: KindName = "instance"): Context {
-    return { ...listingContext(kinds[kind], this.session), signal: this.signal };
+    return { ...listingContext(kinds[kind], this.session), ...(this.signal && { signal: this.signal }) };
   }
 
-  /**
-   * Sends a creation request.
-   *
-   * @param options.isRepeat whether an earlier creation has the same key
-   * @throws CloudInfraError if the service rejects the request
-   */
+  /** @throws CloudInfraError if the service rejects the request */
   async create(
     kind: KindName,
     fields: object,
@@ -89,14 +163,11 @@ export class Lifecycle {
 
   /** Waits for the object of a creation. */
   async finish({ creation, accepted }: Started): Promise<Finished> {
-    const { operation } = accepted.kind === "operation" ? accepted : {};
-    const ended = operation && (await this.end(operation));
-    if (ended && !isSuccess(ended)) return { id: undefined };
-    const known =
-      accepted.kind === "object" ? accepted.object.id : ended && this.session.client.resultId(ended);
+    const { id: known, operation } = await this.outcome(accepted);
+    if (operation && !isSuccess(operation)) return { id: undefined };
     const id = known ?? (await this.newest(creation.kind))?.id;
     if (id !== undefined) await this.note(creation, { id });
-    return { id, ...(ended && { ended: { operation: ended, at: this.session.clock.now() } }) };
+    return { id, ...(operation && { ended: { operation, at: this.session.clock.now() } }) };
   }
 
   /** Waits for the end of an operation. @returns undefined if it is purged before a poll sees its end */
@@ -109,12 +180,16 @@ export class Lifecycle {
     }
   }
 
-  /** Lists the instances of the probe. */
-  listed(): Promise<readonly ApiObject[]> {
-    return this.named("instance");
+  /**
+   * Lists the objects with the probe's name, which no other object has. A service may create several of them if it ignores idempotency keys,
+   * and an operation may not contain the id of its object.
+   */
+  async list(kind: KindName = "instance", project = this.projectId): Promise<readonly ApiObject[]> {
+    if (kind === "project" && this.record.project !== undefined) return [];
+    const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
+    return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
   }
 
-  /** Reads an instance of the probe. */
   reread(id: string): Promise<ApiObject | undefined> {
     return findFresh(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
   }
@@ -125,16 +200,18 @@ export class Lifecycle {
   }
 
   /**
-   * Deletes everything that the probe has created, and the record. A creation without a known object is sent again with its key, which leads
-   * to its object.
+   * Deletes everything that the probe has created, and the record, even after an interruption. A creation without a known object is sent
+   * again with its key, which leads to its object.
    *
    * @returns what remains because the service doesn't support deletion
    * @throws CloudInfraError that names what may remain. The record stays, so that `probe --clean` can finish the work
    */
   async clean(): Promise<string[]> {
+    const { creations, name, project: given } = this.record;
+    this.signal = undefined;
     // If everything was rejected, the token may not even be allowed to list the instances.
-    if (this.record.creations.length === 0) return this.file.remove().then(() => []);
-    const remains: string[] = [];
+    if (creations.length === 0) return this.file.remove().then(() => []);
+    const remains = new Set<string>();
     let failure: CloudInfraError | undefined;
     /** Continues after an error, unless the service can't be reached. */
     const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -144,35 +221,40 @@ export class Lifecycle {
         if (!isCloudInfraError(error)) throw error;
         failure ??= error;
       }
-      remains.push(what);
+      remains.add(what);
       return undefined;
     };
     const found = { project: new Set<string>(), instance: new Set<string>() };
-    for (const creation of this.record.creations) {
-      const what = creation.id === undefined ? `${ARTICLES[creation.kind]} named ${this.name}…` : "";
+    for (const creation of creations) {
+      const what = `${creation.kind === "project" ? "a project" : "an instance"} named ${name}…`;
       const id = creation.id ?? (await attempt(what, () => this.findObject(creation)));
       if (id !== undefined) found[creation.kind].add(id);
     }
-    const list = (kind: KindName, project?: string): Promise<readonly ApiObject[] | undefined> =>
-      attempt(`other ${kind}s named ${this.name}…`, () => this.named(kind, project));
-    for (const { id } of (await list("project")) ?? []) found.project.add(id);
-    const projects = this.record.project === undefined ? [...found.project] : [this.record.project];
-    for (const project of projects)
-      for (const { id } of (await list("instance", project)) ?? []) found.instance.add(id);
+    const findOthers = async (kind: KindName, project?: string): Promise<void> => {
+      const others = await attempt(`other ${kind}s named ${name}…`, () => this.list(kind, project));
+      for (const { id } of others ?? []) found[kind].add(id);
+    };
+    await findOthers("project");
+    const projects = given === undefined ? [...found.project] : [given];
+    for (const project of projects) await findOthers("instance", project);
     for (const kind of ["instance", "project"] as const) {
-      const hasRest = kind === "project" && remains.length > 0; // a project with instances can't be deleted
+      const hasRest = kind === "project" && remains.size > 0; // a project with instances can't be deleted
       for (const id of found[kind]) {
-        const remove = async (): Promise<boolean> =>
-          !hasRest && (await this.remove(kind, id, kind === "instance" ? projects[0] : undefined));
-        if ((await attempt(`${kind} ${id}`, remove)) === false) remains.push(`${kind} ${id}`);
+        const what = `${kind} ${id}`;
+        const place = kind === "instance" ? projects[0] : undefined;
+        const remove = async (): Promise<boolean> => !hasRest && (await this.remove(kind, id, place));
+        if (!(await attempt(what, remove))) remains.add(what);
       }
     }
-    if (failure !== undefined) throw cleaningFailed([...new Set(remains)], failure);
+    if (failure !== undefined) {
+      const message = `these objects may remain: ${[...remains].join(", ")}`;
+      const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
+      throw new CloudInfraError(failure.code, message, { hint, cause: failure });
+    }
     await this.file.remove();
-    return remains;
+    return [...remains];
   }
 
-  /** Records more about a creation. */
   private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
     const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
     return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
@@ -191,21 +273,16 @@ export class Lifecycle {
   private newest(kind: KindName): Promise<ApiObject | undefined> {
     const isNew = (object: ApiObject): boolean =>
       !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
-    const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
-    return readUntil(
-      this.context(kind),
-      read,
-      (found) => found !== undefined,
-      () => "catching up",
-    );
+    const read = async (): Promise<ApiObject | undefined> => (await this.list(kind)).find(isNew);
+    return readUntil(this.context(kind), read, Boolean, () => "catching up");
   }
 
   private async findObject(creation: ProbeCreation): Promise<string | undefined> {
     const { operation } = creation;
     const found = operation && (await fetchOperation(this.context(creation.kind), operation));
-    if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
+    if (found !== undefined) return (await this.outcome({ kind: "operation", operation: found })).id;
     try {
-      return await this.idOf(await this.send(creation));
+      return (await this.outcome(await this.send(creation))).id;
     } catch (error) {
       // A service that rejects this token may have accepted the request with an earlier one.
       const { status = 401 } = isCloudInfraError(error) ? error : {};
@@ -214,24 +291,10 @@ export class Lifecycle {
     }
   }
 
-  private async idOf(accepted: Accepted): Promise<string | undefined> {
-    if (accepted.kind === "object") return accepted.object.id;
-    if (accepted.kind === "none") return undefined;
-    const ended = await this.end(accepted.operation);
-    return ended && this.session.client.resultId(ended);
-  }
-
-  /**
-   * Lists the objects with the probe's name, which no other object has. A service may create several of them if it ignores idempotency keys,
-   * and an operation may not contain the id of its object.
-   */
-  private async named(
-    kind: KindName,
-    project: string | undefined = this.projectId,
-  ): Promise<readonly ApiObject[]> {
-    if (kind === "project" && this.record.project !== undefined) return [];
-    const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
-    return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
+  private async outcome(accepted: Accepted): Promise<{ id?: string | undefined; operation?: Operation }> {
+    if (accepted.kind === "object") return { id: accepted.object.id };
+    const operation = accepted.kind === "operation" ? await this.end(accepted.operation) : undefined;
+    return operation === undefined ? {} : { id: this.session.client.resultId(operation), operation };
   }
 
   /** @returns whether the object is deleted. Otherwise, the service doesn't support deletion */
@@ -245,17 +308,6 @@ export class Lifecycle {
       throw error;
     }
   }
-}
-
-/** A service may reject a request without permission as if the object didn't exist. */
-export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
-
-const ARTICLES = { project: "a project", instance: "an instance" } as const;
-
-function cleaningFailed(remains: readonly string[], cause: CloudInfraError): CloudInfraError {
-  const message = `these objects may remain: ${remains.join(", ")}`;
-  const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
-  return new CloudInfraError(cause.code, message, { hint, cause });
 }
 
 /** Whether a creation was rejected. The client doesn't expect other requests with the same key, and takes a conflict for a lost reply. */

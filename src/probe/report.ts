@@ -8,26 +8,23 @@ import type { Behaviour } from "../emulator";
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
-/** What a probe has observed about one point, and what follows. */
 export interface Result {
   readonly verdict: Verdict;
   /** What the service did. Contains no values of objects except ids. */
   readonly observation: string;
   /** What it means for users, if anything. */
-  readonly consequence?: string;
+  readonly consequence?: string | undefined;
   /** Settings that this service requires. */
   readonly settings?: { readonly [Name in SettingName]?: string };
   /** The switches with which the emulator behaves the same. */
   readonly behaviour?: Partial<Behaviour>;
 }
 
-/** A line of the report. */
 export interface Finding extends Result {
   readonly point: string;
   readonly title: string;
 }
 
-/** A point on which services differ. */
 export interface Point<Facts> {
   readonly title: string;
   /** Judges what the probe has collected. Returns undefined if the probe didn't get that far. */
@@ -39,21 +36,27 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
+/** A point that is judged only if the probe has observed this fact. */
+export const pointAbout = <Facts, Name extends keyof Facts>(
+  title: string,
+  name: Name,
+  judge: (fact: NonNullable<Facts[Name]>, facts: Facts) => Result | undefined,
+): Point<Facts> => point(title, (facts) => (facts[name] ? judge(facts[name], facts) : undefined));
+
 export const works = (
   observation: string,
   behaviour: Partial<Behaviour> = {},
   consequence?: string,
-): Result => ({
-  ...{ verdict: "works", observation, behaviour },
-  ...(consequence !== undefined && { consequence }),
-});
+): Result => ({ verdict: "works", observation, behaviour, consequence });
 
 const withConsequence =
   (verdict: "limited" | "fails") =>
-  (observation: string, consequence: string, more: Pick<Result, "settings" | "behaviour"> = {}): Result => ({
-    ...{ verdict, observation, consequence },
-    ...more,
-  });
+  (
+    observation: string,
+    consequence: string,
+    behaviour: Partial<Behaviour> = {},
+    settings: Result["settings"] = {},
+  ): Result => ({ verdict, observation, consequence, behaviour, settings });
 
 export const limited = withConsequence("limited");
 export const fails = withConsequence("fails");
@@ -81,12 +84,10 @@ export function addFindings(findings: readonly Finding[], later: readonly Findin
   return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
 }
 
-/** Whether the package can be used with the service. */
 export function isUsable(findings: readonly Finding[]): boolean {
   return findings.every(({ verdict }) => verdict !== "fails");
 }
 
-/** Returns the settings that the service requires, by name. */
 export function requiredSettings(findings: readonly Finding[]): Readonly<Record<string, string>> {
   return Object.assign({}, ...findings.map(({ settings }) => settings));
 }
@@ -158,12 +159,6 @@ function tableRow(cells: readonly string[], widths: readonly number[]): string[]
 }
 
 /** Splits a text into lines at spaces. Longer words get a line of their own. */
-function wrapped(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1) ?? "";
-    if (last !== "" && last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
-  }
-  return lines;
+function wrapped(text: string, width: number): readonly string[] {
+  return text.match(new RegExp(`\\S.{0,${width - 1}}(?= |$)|\\S+`, "g")) ?? [""];
 }
