@@ -2,28 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Behaviour, Normalization } from "../emulator";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import {
-  after,
-  type CreationFacts,
-  isEnd,
-  isListedEarly,
-  isPoll,
-  PAUSES_MS,
-  type Reads,
-  type Shown,
-  timeOf,
-} from "./creation-points";
-import { causeOf, type Exchange, statusCode } from "./reading";
+import { after, type CreationFacts, isEnd, isListedEarly, isPoll } from "./creation-points";
+import { causeOf, type Exchange, PAUSES_MS, type Reads, type Shown, statusCode, timeOf } from "./reading";
 import { REFRESH_FIRST } from "./reading-points";
 import { limited, type Points, parts, point, pointAbout, works } from "./report";
 
-/** An update, and the instance after it. */
+/** An update, and the instance after it, unless the service rejected the update. */
 export interface Change extends Exchange {
-  /** Undefined if the service rejected the update. */
-  readonly lag: Reads | undefined;
-  readonly shown: WireFields | undefined;
-  /** The last known revision. */
-  readonly revision: string | undefined;
+  readonly lag?: Reads;
+  readonly shown?: WireFields | undefined;
 }
 
 export interface Update {
@@ -52,7 +39,7 @@ export interface Facts extends CreationFacts {
   created?: WireFields;
   update?: Update;
   /** `reads` is undefined if the service rejected the deletion. */
-  deletion?: { readonly exchange: Exchange; readonly reads?: Reads; isIdReused?: boolean };
+  deletion?: { readonly exchange: Exchange; reads?: Reads; isIdReused?: boolean };
   /** The probe's instances at its end, before it deletes the rest. */
   left?: readonly WireFields[];
 }
@@ -131,12 +118,10 @@ export const changePoints = {
       failureOf("name", renamed.exchange, renamed.isShown, first.lag?.lists),
     ].filter((failure) => failure !== undefined);
     if (failures.length === 0) return works("Names and SSH keys can be changed");
-    return limited(
-      failures.map(({ text }) => text).join("; "),
-      failures.some(({ isObserved }) => isObserved)
-        ? "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`"
-        : "Whether these properties can be changed is unknown",
-    );
+    const consequence = failures.every((failure) => failure.includes("not observed"))
+      ? "Whether these properties can be changed is unknown"
+      : "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`";
+    return limited(failures.join("; "), consequence);
   }),
   renaming: pointAbout("Renaming", "update", ({ renamed }) => {
     if (renamed?.isShown !== true) return undefined;
@@ -285,13 +270,11 @@ function failureOf(
   { reply: { status } }: Exchange,
   isShown: boolean,
   lag: number | undefined,
-): { text: string; isObserved: boolean } | undefined {
-  if (status === 412) return { text: `${name}: not observed (outdated revision)`, isObserved: false };
-  if (status >= 400) return { text: `${name}: rejected (${status})`, isObserved: true };
+): string | undefined {
+  if (status === 412) return `${name}: not observed (outdated revision)`;
+  if (status >= 400) return `${name}: rejected (${status})`;
   if (isShown) return undefined;
-  if (lag === Number.POSITIVE_INFINITY)
-    return { text: `${name}: not observed (replies lag)`, isObserved: false };
-  return { text: `${name}: ignored`, isObserved: true };
+  return `${name}: ${lag === Number.POSITIVE_INFINITY ? "not observed (replies lag)" : "ignored"}`;
 }
 
 function normalizationsOf({ wanted, shown }: { wanted: WireFields; shown: WireFields }): Normalization[] {

@@ -5,9 +5,9 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { WireFields } from "../model/resource-fields";
 import { isTerminal, type Operation } from "../polling/wait";
 import { type Change, changePoints, type Facts, type Update } from "./change-points";
-import { creationPoints, PAUSES_MS, type Reads, type Shown } from "./creation-points";
+import { creationPoints } from "./creation-points";
 import { type Ended, type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
-import type { Exchange, Exchanges } from "./reading";
+import { type Exchange, type Exchanges, type Reads, readUntil, repeat, type Shown } from "./reading";
 import { addFindings, type Finding, judge } from "./report";
 
 const MAX_CREATIONS = 3;
@@ -40,8 +40,13 @@ export async function exercise(
   return addFindings(run.examined, judge(changingPoints, run.facts));
 }
 
+type Options = Parameters<Lifecycle["create"]>[2];
+
 class Exercise {
   readonly facts: Facts;
+  /** The instance, and its last known revision. */
+  private id = "";
+  private revision: string | undefined;
 
   constructor(
     private readonly life: Lifecycle,
@@ -68,8 +73,10 @@ class Exercise {
     if (object === undefined)
       throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
     facts.created = object.fields;
-    const lastId = object.revision === undefined ? id : await this.update(id, object.revision);
-    await this.delete(lastId);
+    this.id = id;
+    this.revision = object.revision;
+    if (object.revision !== undefined) await this.update();
+    await this.delete();
     if (ended !== undefined && facts.end?.when === "kept") {
       const status = await this.purgedStatus(ended);
       if (status !== undefined)
@@ -106,7 +113,7 @@ class Exercise {
           facts.polls = exchanges.all.slice(from);
           facts.end = ended === undefined ? { when: "at its end" } : await this.readEnded(ended);
         }
-        facts.visibility = { early, late: await this.readUntil(() => this.shown(id)) };
+        facts.visibility = { early, late: await this.readUntil(id, isVisible) };
         return finished;
       }
       if (attempts === MAX_CREATIONS) break;
@@ -121,15 +128,14 @@ class Exercise {
   /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
   private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
     let last = accepted;
-    const early = await this.readUntil(async () => {
+    const read = async (): Promise<Shown> => {
       if (last.kind === "operation" && !isTerminal(last.operation)) {
         const { result: operation = last.operation } = await this.poll(last.operation);
         last = { ...last, operation };
       }
-      const found = await this.named(this.facts.name);
-      return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
-    });
-    return { early, accepted: last };
+      return this.shown((await this.named(this.facts.name))?.id);
+    };
+    return { early: await readUntil(this.life.context(), read, isVisible), accepted: last };
   }
 
   /**
@@ -191,59 +197,51 @@ class Exercise {
     this.facts.duplicate = exchange;
   }
 
-  /** Changes the labels and other fields. @returns the id, which may follow the name */
-  private async update(id: string, revision: string): Promise<string> {
+  /** Changes the labels and other fields. */
+  private async update(): Promise<void> {
     const { facts } = this;
-    const odd = await this.change(id, revision, { labels: ODD_LABELS });
+    const odd = await this.change({ labels: ODD_LABELS });
     const isOddAccepted = odd.reply.status < 400;
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
-    const first = isOddAccepted ? odd : await this.change(id, odd.revision, { labels });
+    const first = isOddAccepted ? odd : await this.change({ labels });
     const update: Update = { first, isOddAccepted, relabeled: { ...facts.sent, labels } };
     facts.update = update;
-    if (first.reply.status >= 400) return id;
+    if (first.reply.status >= 400) return;
+    const { revision } = this;
     const fields = { labels: { probe: "second" } };
-    const second = await this.change(id, first.revision, fields, async () => {
-      update.busy = (await this.put(id, first.revision, fields)).exchange;
+    const second = await this.change(fields, async () => {
+      update.busy = (await this.put(revision, fields)).exchange;
     });
-    update.stale = (await this.put(id, first.revision, fields)).exchange;
-    const third = await this.change(id, second.revision, { labels });
+    update.stale = (await this.put(revision, fields)).exchange;
+    const third = await this.change({ labels });
     if (second.reply.status < 400 && third.reply.status < 400)
-      update.isHash = third.revision !== undefined && third.revision === first.revision;
-    update.keys = await this.change(id, third.revision, { ssh_keys: [newSshKey(), newSshKey()] });
-    const { renamed, lastId } = await this.rename(id, update.keys.revision);
-    update.renamed = { exchange: renamed, isShown: lastId !== undefined, hasNewId: lastId !== id };
-    return lastId ?? id;
+      update.isHash = this.revision !== undefined && this.revision === revision;
+    update.keys = await this.change({ ssh_keys: [newSshKey(), newSshKey()] });
+    update.renamed = await this.rename();
   }
 
-  /** @returns the new id. Undefined if the service ignores the name */
-  private async rename(
-    id: string,
-    revision: string | undefined,
-  ): Promise<{ renamed: Exchange; lastId: string | undefined }> {
+  private async rename(): Promise<NonNullable<Update["renamed"]>> {
     const name = `${this.facts.name}-renamed`;
-    const { exchange: renamed } = await this.putCurrent(id, revision, { name });
-    let lastId: string | undefined;
-    const read = async (): Promise<Shown> => {
-      const found = await this.named(name);
-      lastId = found?.id ?? lastId;
-      return { lists: found?.fields, reads: found?.fields };
-    };
-    if (renamed.reply.status < 400) await this.readUntil(read);
-    return { renamed, lastId };
+    const { exchange } = await this.putCurrent({ name });
+    let id: string | undefined;
+    if (exchange.reply.status < 400)
+      await repeat(this.life.context(), async () => {
+        id = (await this.named(name))?.id;
+        return id !== undefined;
+      });
+    const renamed = { exchange, isShown: id !== undefined, hasNewId: id !== this.id };
+    this.id = id ?? this.id; // which may follow the name
+    return renamed;
   }
 
-  private async delete(id: string): Promise<void> {
-    const { life, facts, exchanges } = this;
+  private async delete(): Promise<void> {
+    const { life, facts, id } = this;
     const request = life.session.client.instances.delete(id, life.context());
-    const { result, exchange } = await exchanges.attempt("DELETE", request);
+    const { result, exchange } = await this.exchanges.attempt("DELETE", request);
     facts.deletion = { exchange };
     if (result === undefined) return;
     await this.settle(result);
-    const reads = await this.readUntil(
-      () => this.shown(id),
-      (fields) => fields === undefined,
-    );
-    facts.deletion = { exchange, reads };
+    facts.deletion.reads = await this.readUntil(id, (fields) => fields === undefined);
     // Creates another instance if the service may reuse the id of the deleted one.
     if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
     await life.forgetInstance(id);
@@ -261,69 +259,43 @@ class Exercise {
    *
    * @param meanwhile called while an operation applies the change
    */
-  private async change(
-    id: string,
-    revision: string | undefined,
-    fields: WireFields,
-    meanwhile?: () => Promise<void>,
-  ): Promise<Change> {
-    const { result, exchange, last } = await this.putCurrent(id, revision, fields, meanwhile);
-    if (result === undefined) return { ...exchange, lag: undefined, revision: last, shown: undefined };
+  private async change(fields: WireFields, meanwhile?: () => Promise<void>): Promise<Change> {
+    const { result, exchange } = await this.putCurrent(fields, meanwhile);
+    if (result === undefined) return exchange;
     const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const lag = await this.readUntil(
-      () => this.shown(id),
-      (shown) => hasChanged(shown?.[name], wanted),
-    );
-    const now = await this.life.reread(id);
-    return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
+    const lag = await this.readUntil(this.id, (shown) => hasChanged(shown?.[name], wanted));
+    const now = await this.life.reread(this.id);
+    this.revision = now?.revision;
+    return { ...exchange, lag, shown: now?.fields };
   }
 
-  /**
-   * Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again.
-   *
-   * @returns also the last known revision
-   */
-  private async putCurrent(
-    id: string,
-    revision: string | undefined,
-    fields: WireFields,
-    meanwhile?: () => Promise<void>,
-  ) {
-    let last = revision;
-    let sent = await this.put(id, last, fields, meanwhile);
+  /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
+  private async putCurrent(fields: WireFields, meanwhile?: () => Promise<void>) {
+    let sent = await this.put(this.revision, fields, meanwhile);
     const isCurrent = (): boolean => sent.exchange.reply.status !== 412;
-    if (!isCurrent())
-      await this.repeat(async () => {
-        const now = await this.life.reread(id);
-        if (now?.revision === undefined || now.revision === last) return false;
-        last = now.revision;
-        sent = await this.put(id, last, fields, meanwhile);
-        return isCurrent();
-      });
-    return { ...sent, last };
+    if (isCurrent()) return sent;
+    await repeat(this.life.context(), async () => {
+      const now = await this.life.reread(this.id);
+      if (now?.revision === undefined || now.revision === this.revision) return false;
+      this.revision = now.revision;
+      sent = await this.put(this.revision, fields, meanwhile);
+      return isCurrent();
+    });
+    return sent;
   }
 
   /** Sends an update, and waits for its operation. */
-  private async put(
-    id: string,
-    revision: string | undefined,
-    fields: WireFields,
-    meanwhile?: () => Promise<void>,
-  ) {
+  private async put(revision: string | undefined, fields: WireFields, meanwhile?: () => Promise<void>) {
     const body = JSON.stringify({ ...this.facts.sent, ...fields });
     const { instances } = this.life.session.client;
-    const request = instances.update(id, body, revision ?? "", this.life.context());
+    const request = instances.update(this.id, body, revision ?? "", this.life.context());
     const sent = await this.exchanges.attempt("PUT", request);
     if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
     await this.settle(sent.result);
     return sent;
   }
 
-  private create(
-    fields: WireFields,
-    options?: Parameters<Lifecycle["create"]>[2],
-    kind: "project" | "instance" = "instance",
-  ) {
+  private create(fields: WireFields, options?: Options, kind: "project" | "instance" = "instance") {
     return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
   }
 
@@ -333,29 +305,8 @@ class Exercise {
       await this.life.end(accepted.operation);
   }
 
-  /** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
-  private async readUntil(
-    read: () => Promise<Shown>,
-    isExpected: (fields: WireFields | undefined) => boolean = (fields) => fields !== undefined,
-  ): Promise<Reads> {
-    const seen: Shown[] = [];
-    const firstRead = (place: keyof Shown): number => {
-      const at = seen.findIndex((shown) => isExpected(shown[place]));
-      return at === -1 ? Number.POSITIVE_INFINITY : at;
-    };
-    await this.repeat(async () => {
-      seen.push(await read());
-      return Number.isFinite(Math.max(firstRead("lists"), firstRead("reads")));
-    });
-    return { lists: firstRead("lists"), reads: firstRead("reads"), seen };
-  }
-
-  /** Calls a function after each pause until it returns true, for up to 30 s. */
-  private async repeat(isDone: () => Promise<boolean>): Promise<void> {
-    for (const pause of PAUSES_MS) {
-      if (pause > 0) await this.life.session.clock.sleep(pause, this.life.context().signal);
-      if (await isDone()) return;
-    }
+  private readUntil(id: string, isExpected: (fields: WireFields | undefined) => boolean): Promise<Reads> {
+    return readUntil(this.life.context(), () => this.shown(id), isExpected);
   }
 
   private async named(name: string): Promise<ApiObject | undefined> {
@@ -363,8 +314,9 @@ class Exercise {
   }
 
   /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
-  private async shown(id: string): Promise<Shown> {
+  private async shown(id: string | undefined): Promise<Shown> {
     const { life, facts } = this;
+    if (id === undefined) return { lists: undefined, reads: undefined };
     const lists = (await life.list()).find((one) => one.id === id)?.fields;
     if (!facts.canGet) return { lists, reads: lists };
     try {
@@ -387,15 +339,17 @@ class Exercise {
   }
 }
 
+const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
+
 function offersGet(findings: readonly Finding[]): boolean {
   return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
 }
 
 /** Returns a valid public key, whose private key nobody has. */
 function newSshKey(): string {
-  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
-  const field = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
-  const blob = Buffer.concat([field(Buffer.from("ssh-ed25519")), field(Buffer.from(x, "base64url"))]);
+  const { publicKey } = generateKeyPairSync("ed25519");
+  const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
+  const blob = Buffer.concat([Buffer.from("\0\0\0\x0bssh-ed25519\0\0\0\x20"), key]); // with the length of each part
   return `ssh-ed25519 ${blob.toString("base64")} probe`;
 }
 

@@ -2,7 +2,7 @@ import { isTransient, retryAfterMs } from "../api/retry";
 import type { Behaviour } from "../emulator";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import { causeOf, type Exchange, statusCode } from "./reading";
+import { causeOf, type Exchange, type Reads, statusCode, timeOf } from "./reading";
 import { fails, limited, type Points, parts, point, pointAbout, works } from "./report";
 
 /** What the probe has observed while it created an instance, as far as it got. */
@@ -27,31 +27,6 @@ export interface CreationFacts {
   /** The reads after the request, and those after the end of the operation. */
   visibility?: { readonly early: Reads; readonly late: Reads };
   duplicate?: Exchange;
-}
-
-/** An instance in the list and at its own URL. */
-export interface Shown {
-  readonly lists: WireFields | undefined;
-  readonly reads: WireFields | undefined;
-}
-
-/** Repeated reads of an instance, and the numbers of those that are the first to show a change. Infinity if none does. */
-export interface Reads {
-  readonly lists: number;
-  readonly reads: number;
-  readonly seen: readonly Shown[];
-}
-
-/** Pauses before the reads that look for a change. */
-export const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000, 14_000];
-
-/** Returns the time of a read, in milliseconds since the first one. */
-export const timeOf = (read: number): number => PAUSES_MS.slice(0, read + 1).reduce((sum, ms) => sum + ms, 0);
-
-/** Says when a read has shown a change. */
-export function after(read: number): string {
-  if (read === 0) return "immediately";
-  return `${Number.isFinite(read) ? "within" : "not within"} ${formatDuration(timeOf(read))}`;
 }
 
 /** The points that a creation and its operation show. */
@@ -192,6 +167,12 @@ export const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/
 function durationOf({ started_at: start, finished_at: end }: WireFields): number | undefined {
   const ms = Date.parse(String(end)) - Date.parse(String(start));
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** Says when a read has shown a change. */
+export function after(read: number): string {
+  if (read === 0) return "immediately";
+  return `${Number.isFinite(read) ? "within" : "not within"} ${formatDuration(timeOf(read))}`;
 }
 
 /** Whether the first reads showed the instance, although its operation was still running. */

@@ -96,10 +96,7 @@ export function notCleanedUp(): CloudInfraError {
   });
 }
 
-export interface Started {
-  readonly creation: ProbeCreation;
-  readonly accepted: Accepted;
-}
+export type Started = Awaited<ReturnType<Lifecycle["create"]>>;
 
 /** An operation whose end a poll has seen, and the time of that poll. */
 export interface Ended {
@@ -107,11 +104,7 @@ export interface Ended {
   readonly at: number;
 }
 
-export interface Finished {
-  /** Undefined if the creation failed, or its object can't be found. */
-  readonly id: string | undefined;
-  readonly ended?: Ended;
-}
+export type Finished = Awaited<ReturnType<Lifecycle["finish"]>>;
 
 type KindName = ProbeCreation["kind"];
 const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
@@ -146,7 +139,7 @@ export class Lifecycle {
     kind: KindName,
     fields: object,
     { key = uuidV4(), isRepeat = false }: { readonly key?: string; readonly isRepeat?: boolean } = {},
-  ): Promise<Started> {
+  ) {
     const creation: ProbeCreation = { kind, key, body: JSON.stringify(fields), isRepeat };
     await this.extend([...this.record.creations, creation]);
     const accepted = await this.send(creation).catch(async (error: unknown) => {
@@ -161,13 +154,14 @@ export class Lifecycle {
     return { creation, accepted };
   }
 
-  /** Waits for the object of a creation. */
-  async finish({ creation, accepted }: Started): Promise<Finished> {
+  /** Waits for the object of a creation. @returns no id if the creation failed, or its object can't be found */
+  async finish({ creation, accepted }: Started) {
     const { id: known, operation } = await this.outcome(accepted);
-    if (operation && !isSuccess(operation)) return { id: undefined };
+    if (operation && !isSuccess(operation)) return {};
     const id = known ?? (await this.newest(creation.kind))?.id;
     if (id !== undefined) await this.note(creation, { id });
-    return { id, ...(operation && { ended: { operation, at: this.session.clock.now() } }) };
+    const ended: Ended | undefined = operation && { operation, at: this.session.clock.now() };
+    return { id, ended };
   }
 
   /** Waits for the end of an operation. @returns undefined if it is purged before a poll sees its end */
