@@ -1,22 +1,20 @@
 import { generateKeyPairSync } from "node:crypto";
-import { v4 as uuidV4 } from "uuid";
-import type { Accepted, ApiObject } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import type { WireFields } from "../model/resource-fields";
-import { isTerminal, type Operation } from "../polling/wait";
-import { type Change, changePoints, type Facts, type Update } from "./change-points";
-import { creationPoints } from "./creation-points";
-import { type Ended, type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
-import { type Exchange, type Exchanges, type Reads, readUntil, repeat, type Shown } from "./reading";
-import { addFindings, type Finding, judge } from "./report";
+import { isDeepStrictEqual } from "node:util";
+import type { ApiObject } from "../api/client";
+import { CloudInfraError } from "../diagnostics/error";
+import type { Behaviour, Normalization } from "../emulator";
+import { isMap, type WireFields } from "../model/resource-fields";
+import { formatDuration } from "../polling/clock";
+import { createDuplicate, createInstance, createProject, isPurged, reportFailures } from "./creation";
+import type { Lifecycle } from "./lifecycle";
+import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
+import { REFRESH_FIRST } from "./reading-points";
+import { addFindings, type Finding, limited, parts, type Result, works } from "./report";
+import { after, PAUSES_MS, type Reads, Run, type Shown, timeOf } from "./run";
 
-const MAX_CREATIONS = 3;
 /** Values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
 const PLAIN_LABELS = { probe: "plain" };
-
-/** The points that only changes show, in the order of the report. */
-export const changingPoints = { ...creationPoints, ...changePoints };
 
 /**
  * Creates, changes and deletes one instance. The caller cleans up.
@@ -35,223 +33,117 @@ export async function exercise(
   examined: readonly Finding[],
   reexamine: () => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
-  const run = new Exercise(life, exchanges, arguments_, examined);
-  await run.run(reexamine);
-  return addFindings(run.examined, judge(changingPoints, run.facts));
+  const { region, ...own } = arguments_;
+  const labels = { probe: "true", other: "kept" };
+  const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
+  const run = new Run(life, exchanges, sent, offersGet(examined));
+  const instance = (await createProject(run, region)) ? await createInstance(run) : undefined;
+  if (instance === undefined) return addFindings(examined, run.findings);
+  const { id, kept, objects } = instance;
+  await createDuplicate(run);
+  const reexamined = addFindings(examined, await reexamine());
+  run.canGet = offersGet(reexamined);
+  const created = await life.reread(id);
+  if (created === undefined)
+    throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
+  const changes = new Changes(run, id, created.revision);
+  const first = await changes.update();
+  run.report("createdValues", judgeValues(run, created.fields, first));
+  run.report("lag", judgeLag(objects, first?.lag ?? objects));
+  await deleteInstance(run, { ...created, id: changes.id });
+  if (kept !== undefined) await isPurged(run, kept);
+  await reportFailures(run);
+  return addFindings(reexamined, run.findings);
 }
 
-type Options = Parameters<Lifecycle["create"]>[2];
+function offersGet(findings: readonly Finding[]): boolean {
+  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+}
 
-class Exercise {
-  readonly facts: Facts;
-  /** The instance, and its last known revision. */
-  private id = "";
-  private revision: string | undefined;
+/** An update, and the instance after it, unless the service rejected the update. */
+interface Change {
+  readonly exchange: Exchange;
+  readonly status: number;
+  readonly lag?: Reads;
+  readonly shown?: WireFields | undefined;
+}
 
+/** The updates of an instance. */
+class Changes {
+  /** @param revision the last known revision */
   constructor(
-    private readonly life: Lifecycle,
-    private readonly exchanges: Exchanges,
-    private readonly arguments_: WireFields,
-    public examined: readonly Finding[],
-  ) {
-    const { region: _ofProject, ...own } = arguments_;
-    const labels = { probe: "true", other: "kept" };
-    const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
-    this.facts = { name: life.name, sent, canGet: offersGet(examined), all: exchanges.all };
-  }
+    private readonly run: Run,
+    public id: string,
+    private revision: string | undefined,
+  ) {}
 
-  async run(reexamine: () => Promise<readonly Finding[]>): Promise<void> {
-    const { facts, life } = this;
-    if (!(await this.createProject())) return;
-    const created = await this.createInstance();
-    if (created?.id === undefined) return;
-    const { id, ended } = created;
-    await this.createDuplicate();
-    this.examined = addFindings(this.examined, await reexamine());
-    facts.canGet = offersGet(this.examined);
-    const object = await life.reread(id);
-    if (object === undefined)
-      throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
-    facts.created = object.fields;
-    this.id = id;
-    this.revision = object.revision;
-    if (object.revision !== undefined) await this.update();
-    await this.delete();
-    if (ended !== undefined && facts.end?.when === "kept") {
-      const status = await this.purgedStatus(ended);
-      if (status !== undefined)
-        facts.end = { when: "later", status, ms: Math.ceil(life.session.clock.now() - ended.at) };
+  /** Changes the labels and other fields. @returns the change of the labels */
+  async update(): Promise<(Change & { wanted: WireFields }) | undefined> {
+    const { run } = this;
+    if (this.revision === undefined) {
+      const observation = "Not tried, because no revision was found";
+      run.report("update", limited(observation, "Set `revisionField`, and run the probe again"));
+      return undefined;
     }
-    await this.readFailed();
-  }
-
-  private async createProject(): Promise<boolean> {
-    const { facts, life, arguments_ } = this;
-    if (life.projectId !== undefined) return true;
-    const fields = { name: facts.name, region: arguments_.region };
-    const { result, exchange } = await this.create(fields, {}, "project");
-    const { id } = result === undefined ? {} : await life.finish(result);
-    if (id === undefined) return this.reject(exchange, "project");
-    facts.sent = { ...facts.sent, project: id };
-    facts.project = exchange;
-    return true;
-  }
-
-  /** Creates the instance, and tries again if its operation fails. */
-  private async createInstance(): Promise<Finished | undefined> {
-    const { life, facts, exchanges } = this;
-    let { key, result, exchange } = await this.firstCreation();
-    for (let attempts = 1; result !== undefined; attempts++) {
-      const from = exchanges.all.length;
-      const { early, accepted } = await this.watch(result);
-      if (attempts === 1) await this.replay(key, exchange);
-      const finished = await life.finish({ ...result, accepted });
-      const { id, ended } = finished;
-      if (id !== undefined) {
-        facts.creation = exchange;
-        if (result.accepted.kind === "operation") {
-          facts.polls = exchanges.all.slice(from);
-          facts.end = ended === undefined ? { when: "at its end" } : await this.readEnded(ended);
-        }
-        facts.visibility = { early, late: await this.readUntil(id, isVisible) };
-        return finished;
-      }
-      if (attempts === MAX_CREATIONS) break;
-      key = uuidV4();
-      ({ result, exchange } = await this.create(facts.sent, { key }));
-    }
-    if (result !== undefined) await this.readFailed();
-    await this.reject(exchange, "instance");
-    return undefined;
-  }
-
-  /** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
-  private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
-    let last = accepted;
-    const read = async (): Promise<Shown> => {
-      if (last.kind === "operation" && !isTerminal(last.operation)) {
-        const { result: operation = last.operation } = await this.poll(last.operation);
-        last = { ...last, operation };
-      }
-      return this.shown((await this.named(this.facts.name))?.id);
-    };
-    return { early: await readUntil(this.life.context(), read, isVisible), accepted: last };
-  }
-
-  /**
-   * Sends the first creation. The request before it is invalid, because services differ in whether the key of a rejected request can be used
-   * again.
-   */
-  private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
-    const { facts, life } = this;
-    const key = uuidV4();
-    const { result, exchange } = await this.create({ ...facts.sent, flavor: "unknown-probe" }, { key });
-    if (PERMISSION_STATUSES.includes(exchange.reply.status)) return { key, exchange };
-    facts.invalid = { exchange, isAccepted: result !== undefined };
-    if (result !== undefined) await life.finish(result);
-    const again = await this.create(facts.sent, { key, isRepeat: true });
-    facts.invalid.isKeyUsable = again.result !== undefined;
-    if (again.result !== undefined) return { key, ...again };
-    const newKey = uuidV4();
-    return { key: newKey, ...(await this.create(facts.sent, { key: newKey })) };
-  }
-
-  /** Sends the creation again, and then another one with the same key. */
-  private async replay(key: string, first: Exchange): Promise<void> {
-    const { facts } = this;
-    const repeat = { key, isRepeat: true };
-    const { exchange: second } = await this.create(facts.sent, repeat);
-    const location = ({ reply }: Exchange): string | undefined => reply.header("location");
-    const isSame =
-      second.reply.status < 300 && second.json.id === first.json.id && location(second) === location(first);
-    facts.replay = { second, isSame };
-    if (!isSame) return;
-    const other = { ...facts.sent, name: `${facts.name}-other` };
-    facts.replay.other = (await this.create(other, repeat)).exchange;
-  }
-
-  /** Reads the operation of the creation twice after its end. */
-  private async readEnded(ended: Ended): Promise<NonNullable<Facts["end"]>> {
-    for (const reads of [1, 2] as const) {
-      const status = await this.purgedStatus(ended);
-      if (status !== undefined) return { when: "read", reads, status };
-    }
-    return { when: "kept" };
-  }
-
-  /** Returns the status of the reply if an ended operation is purged. */
-  private async purgedStatus({ operation }: Ended): Promise<number | undefined> {
-    const { error } = await this.poll(operation);
-    if (error !== undefined && error.code !== "not_found") throw error;
-    return error?.status;
-  }
-
-  private poll(operation: Operation) {
-    const { operations } = this.life.session.client;
-    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
-  }
-
-  private async createDuplicate(): Promise<void> {
-    const { result, exchange } = await this.create(this.facts.sent);
-    if (result !== undefined) await this.life.finish(result);
-    this.facts.duplicate = exchange;
-  }
-
-  /** Changes the labels and other fields. */
-  private async update(): Promise<void> {
-    const { facts } = this;
     const odd = await this.change({ labels: ODD_LABELS });
-    const isOddAccepted = odd.reply.status < 400;
+    const isOddAccepted = odd.status < 400;
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
     const first = isOddAccepted ? odd : await this.change({ labels });
-    const update: Update = { first, isOddAccepted, relabeled: { ...facts.sent, labels } };
-    facts.update = update;
-    if (first.reply.status >= 400) return;
+    run.report("update", judgeUpdate(first.exchange, isOddAccepted));
+    const relabeled = { ...first, wanted: { ...run.sent, labels } };
+    if (first.status >= 400) return relabeled;
+    const areKept = isMap(first.shown?.labels) && "other" in first.shown.labels;
+    const labelsResult = areKept
+      ? limited("A label that an update omits stays", "Removing a label from the program fails")
+      : works("An update replaces all labels");
+    run.report("labels", labelsResult);
     const { revision } = this;
     const fields = { labels: { probe: "second" } };
     const second = await this.change(fields, async () => {
-      update.busy = (await this.put(revision, fields)).exchange;
+      const { status } = (await this.put(revision, fields)).exchange.reply;
+      const busyInstance =
+        status === 409
+          ? works(`An update during another one is rejected (${status})`, { busyInstance: "refused" })
+          : works(`An update during another one is answered with ${status}`, { busyInstance: "accepted" });
+      run.report("busyInstance", busyInstance);
     });
-    update.stale = (await this.put(revision, fields)).exchange;
+    run.report("staleRevision", judgeStale((await this.put(revision, fields)).exchange));
     const third = await this.change({ labels });
-    if (second.reply.status < 400 && third.reply.status < 400)
-      update.isHash = this.revision !== undefined && this.revision === revision;
-    update.keys = await this.change({ ssh_keys: [newSshKey(), newSshKey()] });
-    update.renamed = await this.rename();
+    const isSame = this.revision !== undefined && this.revision === revision;
+    const revisionOf = isSame
+      ? works("Equal values have the same revision", { revisionOf: "shown" })
+      : works("Each change has its own revision", { revisionOf: "changes" });
+    if (second.status < 400 && third.status < 400) run.report("revisionOf", revisionOf);
+    const keys = await this.change({ ssh_keys: [newSshKey(), newSshKey()] });
+    const shownKeys = keys.shown?.ssh_keys;
+    const areKeysShown = !Array.isArray(shownKeys) || shownKeys.length === 2;
+    const renamed = await this.rename();
+    const failures = [
+      failureOf("ssh_keys", keys.status, areKeysShown, first.lag?.reads),
+      failureOf("name", renamed.status, renamed.isShown, first.lag?.lists),
+    ];
+    run.report("changedFields", judgeFailures(failures.filter((failure) => failure !== undefined)));
+    return relabeled;
   }
 
-  private async rename(): Promise<NonNullable<Update["renamed"]>> {
-    const name = `${this.facts.name}-renamed`;
-    const { exchange } = await this.putCurrent({ name });
+  private async rename(): Promise<{ status: number; isShown: boolean }> {
+    const { run } = this;
+    const name = `${run.life.name}-renamed`;
+    const { status } = (await this.putCurrent({ name })).exchange.reply;
     let id: string | undefined;
-    if (exchange.reply.status < 400)
-      await repeat(this.life.context(), async () => {
-        id = (await this.named(name))?.id;
+    if (status < 400)
+      await run.repeat(async () => {
+        id = (await run.named(name))?.id;
         return id !== undefined;
       });
-    const renamed = { exchange, isShown: id !== undefined, hasNewId: id !== this.id };
-    this.id = id ?? this.id; // which may follow the name
-    return renamed;
-  }
-
-  private async delete(): Promise<void> {
-    const { life, facts, id } = this;
-    const request = life.session.client.instances.delete(id, life.context());
-    const { result, exchange } = await this.exchanges.attempt("DELETE", request);
-    facts.deletion = { exchange };
-    if (result === undefined) return;
-    await this.settle(result);
-    facts.deletion.reads = await this.readUntil(id, (fields) => fields === undefined);
-    // Creates another instance if the service may reuse the id of the deleted one.
-    if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
-    await life.forgetInstance(id);
-    const next = await this.create(facts.sent);
-    const nextId = next.result && (await life.finish(next.result)).id;
-    if (nextId !== undefined) facts.deletion.isIdReused = nextId === id;
-  }
-
-  private async readFailed(): Promise<void> {
-    this.facts.left = (await this.life.list()).map(({ fields }) => fields);
+    if (id === undefined) return { status, isShown: false };
+    const renaming =
+      id === this.id
+        ? works("Keeps the id", { idsFollowNames: false })
+        : works("Changes the id", { idsFollowNames: true }, "The provider follows the new id");
+    run.report("renaming", renaming);
+    this.id = id;
+    return { status, isShown: true };
   }
 
   /**
@@ -260,13 +152,16 @@ class Exercise {
    * @param meanwhile called while an operation applies the change
    */
   private async change(fields: WireFields, meanwhile?: () => Promise<void>): Promise<Change> {
+    const { run, id } = this;
     const { result, exchange } = await this.putCurrent(fields, meanwhile);
-    if (result === undefined) return exchange;
+    const { status } = exchange.reply;
+    if (result === undefined) return { exchange, status };
     const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const lag = await this.readUntil(this.id, (shown) => hasChanged(shown?.[name], wanted));
-    const now = await this.life.reread(this.id);
+    const isChanged = (shown: WireFields | undefined): boolean => hasChanged(shown?.[name], wanted);
+    const lag = await run.readUntil(isChanged, () => run.shown(id));
+    const now = await run.life.reread(id);
     this.revision = now?.revision;
-    return { ...exchange, lag, shown: now?.fields };
+    return { exchange, status, lag, shown: now?.fields };
   }
 
   /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
@@ -274,8 +169,8 @@ class Exercise {
     let sent = await this.put(this.revision, fields, meanwhile);
     const isCurrent = (): boolean => sent.exchange.reply.status !== 412;
     if (isCurrent()) return sent;
-    await repeat(this.life.context(), async () => {
-      const now = await this.life.reread(this.id);
+    await this.run.repeat(async () => {
+      const now = await this.run.life.reread(this.id);
       if (now?.revision === undefined || now.revision === this.revision) return false;
       this.revision = now.revision;
       sent = await this.put(this.revision, fields, meanwhile);
@@ -286,64 +181,223 @@ class Exercise {
 
   /** Sends an update, and waits for its operation. */
   private async put(revision: string | undefined, fields: WireFields, meanwhile?: () => Promise<void>) {
-    const body = JSON.stringify({ ...this.facts.sent, ...fields });
-    const { instances } = this.life.session.client;
-    const request = instances.update(this.id, body, revision ?? "", this.life.context());
-    const sent = await this.exchanges.attempt("PUT", request);
+    const { life, sent: all, exchanges } = this.run;
+    const body = JSON.stringify({ ...all, ...fields });
+    const { instances } = life.session.client;
+    const request = instances.update(this.id, body, revision ?? "", life.context());
+    const sent = await exchanges.attempt("PUT", request);
     if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
-    await this.settle(sent.result);
+    await this.run.settle(sent.result);
     return sent;
   }
-
-  private create(fields: WireFields, options?: Options, kind: "project" | "instance" = "instance") {
-    return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
-  }
-
-  /** Waits for the operation of a change. A failed or purged operation is reported elsewhere. */
-  private async settle(accepted: Accepted | undefined): Promise<void> {
-    if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
-      await this.life.end(accepted.operation);
-  }
-
-  private readUntil(id: string, isExpected: (fields: WireFields | undefined) => boolean): Promise<Reads> {
-    return readUntil(this.life.context(), () => this.shown(id), isExpected);
-  }
-
-  private async named(name: string): Promise<ApiObject | undefined> {
-    return (await this.life.list()).find(({ fields }) => fields.name === name);
-  }
-
-  /** Returns the instance in the list and at its URL. If the service has no GET of one object, the list counts for both. */
-  private async shown(id: string | undefined): Promise<Shown> {
-    const { life, facts } = this;
-    if (id === undefined) return { lists: undefined, reads: undefined };
-    const lists = (await life.list()).find((one) => one.id === id)?.fields;
-    if (!facts.canGet) return { lists, reads: lists };
-    try {
-      return { lists, reads: (await life.session.client.instances.get(id, life.context())).fields };
-    } catch (error) {
-      if (!isCloudInfraError(error) || !["not_found", "unsupported"].includes(error.code)) throw error;
-      if (error.code === "unsupported") facts.canGet = false;
-      return { lists, reads: facts.canGet ? undefined : lists };
-    }
-  }
-
-  /** Records that nothing can be created. */
-  private async reject(exchange: Exchange, what: "project" | "instance"): Promise<false> {
-    const { client } = this.life.session;
-    const { projectId = "" } = this.life;
-    const projects = await client.projects.list(this.life.context("project"));
-    const isVisible = what === "project" || projects.some(({ id }) => id === projectId);
-    this.facts.refusal = { exchange, what, ...(!isVisible && { hiddenProject: projectId }) };
-    return false;
-  }
 }
 
-const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
-
-function offersGet(findings: readonly Finding[]): boolean {
-  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+function judgeUpdate(first: Exchange, isOddAccepted: boolean): Result {
+  const { status } = first.reply;
+  if (status === 412) {
+    const observation = `The service rejected each revision that it returned (${causeOf(first)})`;
+    return limited(observation, "Updates fail until replies contain the current revision");
+  }
+  if (status >= 400) {
+    const observation = `Rejected (${causeOf(first)})`;
+    return limited(observation, "Changes fail: use `replaceOnChanges` or `ignoreChanges`");
+  }
+  const putReply = statusCode(first, [200, 204, 202]);
+  const isSlim = status === 200 && !("flavor" in first.json);
+  const observation = parts(
+    String(status),
+    isSlim && "a part of the instance",
+    isBare(first) && "no operation",
+    !isOddAccepted && "labels with capitals or spaces are rejected",
+  );
+  return works(observation, {
+    ...(putReply && { putReply }),
+    ...(status === 200 && { writeReply: isSlim ? "slim" : "full" }),
+    ...(isBare(first) && { acceptedReply: "bare" }),
+  });
 }
+
+function judgeStale(stale: Exchange): Result {
+  const { status } = stale.reply;
+  if (status === 412) return works("An outdated If-Match is rejected (412)");
+  const overwritten = "An update may overwrite a change that somebody else makes at the same time";
+  if (status < 300) return limited(`An outdated If-Match is accepted (${status})`, overwritten);
+  const failing = "If somebody else changes an instance at the same time, the update fails with this error";
+  return limited(`An outdated If-Match returned ${causeOf(stale)}`, failing);
+}
+
+/** Describes why a field didn't change. An outdated revision, or a reply that lags, is no evidence about the field. */
+function failureOf(
+  name: string,
+  status: number,
+  isShown: boolean,
+  lag: number | undefined,
+): string | undefined {
+  if (status === 412) return `${name}: not observed (outdated revision)`;
+  if (status >= 400) return `${name}: rejected (${status})`;
+  if (isShown) return undefined;
+  return `${name}: ${lag === Number.POSITIVE_INFINITY ? "not observed (replies lag)" : "ignored"}`;
+}
+
+function judgeFailures(failures: readonly string[]): Result {
+  if (failures.length === 0) return works("Names and SSH keys can be changed");
+  const consequence = failures.every((failure) => failure.includes("not observed"))
+    ? "Whether these properties can be changed is unknown"
+    : "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`";
+  return limited(failures.join("; "), consequence);
+}
+
+function judgeValues(
+  { sent, canGet }: Run,
+  created: WireFields,
+  relabeled: { wanted: WireFields; shown?: WireFields | undefined } | undefined,
+): Result {
+  const names = Object.keys(sent).filter((name) => name !== "public_ip");
+  const postIgnores = names.filter(
+    (name) => name in created && isEmpty(created[name]) && !isEmpty(sent[name]),
+  );
+  const unshown = canGet ? names.filter((name) => !(name in created)) : [];
+  const pairs = [{ wanted: sent, shown: created }];
+  if (relabeled?.shown !== undefined) pairs.push({ wanted: relabeled.wanted, shown: relabeled.shown });
+  const isNormalized = (name: string): boolean =>
+    pairs.some(
+      ({ wanted, shown }) =>
+        name in shown && !isEmpty(shown[name]) && !isDeepStrictEqual(shown[name], wanted[name]),
+    );
+  const normalized = names.filter(isNormalized);
+  const normalize = [...new Set(pairs.flatMap(normalizationsOf))];
+  const ways = normalize.length > 0 ? ` (${normalize.join(", ")})` : "";
+  const statusAfterCreate = String(created.status);
+  const observation = parts(
+    `status: ${statusAfterCreate}`,
+    postIgnores.length > 0 && `ignored: ${postIgnores.join(", ")}`,
+    unshown.length > 0 && `not returned: ${unshown.join(", ")}`,
+    normalized.length > 0 && `normalized: ${normalized.join(", ")}${ways}`,
+  );
+  const consequence =
+    postIgnores.length > 0
+      ? "The provider sets the ignored fields with an update after each creation"
+      : unshown.length > 0
+        ? "If other people change fields that aren't returned, `pulumi refresh` doesn't show it"
+        : undefined;
+  return works(observation, { statusAfterCreate, postIgnores, unshown, normalize }, consequence);
+}
+
+function normalizationsOf({ wanted, shown }: { wanted: WireFields; shown: WireFields }): Normalization[] {
+  const found = new Set<Normalization>();
+  for (const name of ["image", "flavor", "network"]) {
+    const [before, after] = [wanted[name], shown[name]];
+    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
+    if (before.toUpperCase() === after) found.add("upper-case");
+    else if (before.toLowerCase() !== after) found.add("ids");
+  }
+  for (const [key, before] of Object.entries(isMap(wanted.labels) ? wanted.labels : {})) {
+    const after = isMap(shown.labels) ? shown.labels[key] : undefined;
+    if (typeof after === "number") found.add("numeric-labels");
+    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
+    if (before.trim() !== before && before.trim().toLowerCase() === after.toLowerCase()) found.add("trimmed");
+    if (before.toLowerCase() === after) found.add("lower-case");
+  }
+  const keys: unknown[] = Array.isArray(shown.ssh_keys) ? shown.ssh_keys : [];
+  if (keys.some((key) => String(key).startsWith("SHA256:"))) found.add("fingerprints");
+  else if (keys.length > 0 && !isDeepStrictEqual(keys, wanted.ssh_keys)) found.add("bare-keys");
+  return [...found];
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && Object.keys(Object(value)).length === 0;
+
+type Lag = Pick<Reads, "lists" | "reads">;
+
+/** Judges how long new instances and changed fields lag. */
+function judgeLag(objects: Lag, fields: Lag): Result {
+  const lists = Math.max(objects.lists, fields.lists);
+  const reads = Math.max(objects.reads, fields.reads);
+  const longest = Math.max(lists, reads);
+  if (longest === 0) return works("Lists and reads show changes immediately", { lagMs: 0 });
+  const lagIn = lists > 0 && reads > 0 ? "both" : lists > 0 ? "lists" : "reads";
+  const isPart = (part: Lag): boolean => Math.max(part.lists, part.reads) > 0;
+  const lagPart = isPart(objects) && isPart(fields) ? "all" : isPart(objects) ? "objects" : "fields";
+  const what = { all: "All changes", objects: "New instances", fields: "Updates" }[lagPart];
+  const observation = `${what}: lists show them ${after(lists)}, reads ${after(reads)}`;
+  const lagMs = momentOf(Math.min(longest, PAUSES_MS.length - 1));
+  const behaviour = { lagMs, lagIn, lagPart } as const;
+  return Number.isFinite(longest)
+    ? works(observation, behaviour, "The provider waits until replies show a change")
+    : limited(observation, "An update may fail although the service has applied it", behaviour);
+}
+
+async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
+  const { life } = run;
+  const request = life.session.client.instances.delete(id, life.context());
+  const { result, exchange } = await run.exchanges.attempt("DELETE", request);
+  if (result === undefined) return run.report("deletion", judgeDeletion(exchange, created, run.canGet));
+  await run.settle(result);
+  const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
+  const reads = await run.readUntil(isGone, () => run.shown(id));
+  run.report("deletion", judgeDeletion(exchange, created, run.canGet, reads));
+  // Creates another instance if the service may reuse the id of the deleted one.
+  if (!/^\d+$/.test(id) && !id.startsWith(life.name)) return;
+  await life.forgetInstance(id);
+  const next = await run.create(run.sent);
+  const nextId = next.result && (await life.finish(next.result)).id;
+  if (nextId === undefined) return;
+  const consequence = `The service reuses ids: ${REFRESH_FIRST}`;
+  const idReuse =
+    nextId === id
+      ? limited("A new instance gets the id of a deleted one", consequence, { idReuse: true })
+      : works("A new instance gets a new id", { idReuse: false });
+  run.report("idReuse", idReuse);
+}
+
+/** @param reads undefined if the service rejected the deletion */
+function judgeDeletion(exchange: Exchange, created: WireFields, canGet: boolean, reads?: Reads): Result {
+  const status = statusCode(exchange, [204, 202, 200, 405]);
+  const behaviour: Partial<Behaviour> = {
+    ...(status && { deleteObject: status }),
+    ...(isBare(exchange) && { acceptedReply: "bare" }),
+  };
+  if (reads === undefined) {
+    const isOffered = ![404, 405, 501].includes(exchange.reply.status);
+    const consequence = isOffered
+      ? "`pulumi destroy` fails with this error"
+      : "`pulumi destroy` fails: set `retainOnDelete`, and delete objects with the service's own tools";
+    return limited(`Rejected (${causeOf(exchange)})`, consequence, behaviour);
+  }
+  const isLeft = (fields: WireFields | undefined): boolean =>
+    fields !== undefined && fields.status !== created.status && fields.status !== "deleting";
+  const last = Math.max(reads.lists, reads.reads);
+  const reply = `${exchange.reply.status}${isBare(exchange) ? ", without an operation" : ""}`;
+  const [left] = reads.seen.flatMap(({ lists, reads }) => [lists, reads].filter(isLeft));
+  if (left === undefined) {
+    if (Number.isFinite(last)) return works(`${reply}; the instance disappears ${after(last)}`, behaviour);
+    const remains = `the instance remains visible for more than ${formatDuration(timeOf(last))}`;
+    const consequence = "`pulumi destroy` waits until the instance disappears, and fails if it doesn't";
+    return limited(`${reply}; ${remains}`, consequence, behaviour);
+  }
+  const isIn = (place: keyof Shown): boolean => reads.seen.some((one) => isLeft(one[place]));
+  const softDeleteIn =
+    !canGet || (isIn("lists") && isIn("reads")) ? "both" : isIn("lists") ? "lists" : "reads";
+  const places = softDeleteIn === "both" ? "lists and reads" : softDeleteIn;
+  const end = Number.isFinite(last) ? `, and disappears ${after(last)}` : "";
+  return works(
+    `${reply}; the instance remains visible in ${places} with the status ${left.status}${end}`,
+    {
+      ...behaviour,
+      ...{ softDelete: String(left.status), softDeleteIn },
+      ...(Number.isFinite(last) && { softDeleteMs: momentOf(last) }),
+    },
+    "The provider treats it as deleted",
+  );
+}
+
+/** Whether a 202 has neither an operation nor a Location. */
+function isBare({ reply, json }: Exchange): boolean {
+  return reply.status === 202 && !("status" in json) && reply.header("location") === undefined;
+}
+
+/** Returns a time between a read and the one before it, in milliseconds. */
+const momentOf = (read: number): number => (timeOf(read - 1) + timeOf(read)) / 2;
 
 /** Returns a valid public key, whose private key nobody has. */
 function newSshKey(): string {

@@ -104,8 +104,6 @@ export interface Ended {
   readonly at: number;
 }
 
-export type Finished = Awaited<ReturnType<Lifecycle["finish"]>>;
-
 type KindName = ProbeCreation["kind"];
 const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
 

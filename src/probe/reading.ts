@@ -7,7 +7,6 @@ import { oneLine } from "../diagnostics/format";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
-import type { Context } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
 
@@ -231,49 +230,4 @@ export function causeOf({ reply: { status, problem } }: Exchange, part?: "code" 
 /** Returns the status of a reply if it is one of the values of a switch. */
 export function statusCode<const T extends number>({ reply }: Exchange, known: readonly T[]): T | undefined {
   return known.find((status) => status === reply.status);
-}
-
-/** An instance in the list and at its own URL. */
-export interface Shown {
-  readonly lists: WireFields | undefined;
-  readonly reads: WireFields | undefined;
-}
-
-/** Repeated reads of an instance, and the numbers of those that are the first to show a change. Infinity if none does. */
-export interface Reads {
-  readonly lists: number;
-  readonly reads: number;
-  readonly seen: readonly Shown[];
-}
-
-/** Pauses before the reads that look for a change. */
-export const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000, 14_000];
-
-/** Returns the time of a read, in milliseconds since the first one. */
-export const timeOf = (read: number): number => PAUSES_MS.slice(0, read + 1).reduce((sum, ms) => sum + ms, 0);
-
-/** Calls a function after each pause until it returns true, for up to 30 s. */
-export async function repeat({ session, signal }: Context, isDone: () => Promise<boolean>): Promise<void> {
-  for (const pause of PAUSES_MS) {
-    if (pause > 0) await session.clock.sleep(pause, signal);
-    if (await isDone()) return;
-  }
-}
-
-/** Reads the instance in lists and at its URL until both are as expected, for up to 30 s. */
-export async function readUntil(
-  context: Context,
-  read: () => Promise<Shown>,
-  isExpected: (fields: WireFields | undefined) => boolean,
-): Promise<Reads> {
-  const seen: Shown[] = [];
-  const firstRead = (place: keyof Shown): number => {
-    const at = seen.findIndex((shown) => isExpected(shown[place]));
-    return at === -1 ? Number.POSITIVE_INFINITY : at;
-  };
-  await repeat(context, async () => {
-    seen.push(await read());
-    return Number.isFinite(Math.max(firstRead("lists"), firstRead("reads")));
-  });
-  return { lists: firstRead("lists"), reads: firstRead("reads"), seen };
 }

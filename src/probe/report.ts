@@ -36,13 +36,6 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
-/** A point that is judged only if the probe has observed this fact. */
-export const pointAbout = <Facts, Name extends keyof Facts>(
-  title: string,
-  name: Name,
-  judge: (fact: NonNullable<Facts[Name]>, facts: Facts) => Result | undefined,
-): Point<Facts> => point(title, (facts) => (facts[name] ? judge(facts[name], facts) : undefined));
-
 export const works = (
   observation: string,
   behaviour: Partial<Behaviour> = {},

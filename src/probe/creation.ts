@@ -1,0 +1,324 @@
+import { v4 as uuidV4 } from "uuid";
+import type { Accepted } from "../api/client";
+import { isTransient, retryAfterMs } from "../api/retry";
+import type { Behaviour } from "../emulator";
+import { isMap, type WireFields } from "../model/resource-fields";
+import { formatDuration } from "../polling/clock";
+import { isTerminal } from "../polling/wait";
+import { type Ended, PERMISSION_STATUSES, type Started } from "./lifecycle";
+import { causeOf, type Exchange, statusCode } from "./reading";
+import { fails, limited, parts, type Result, works } from "./report";
+import { after, type Reads, type Run, timeOf } from "./run";
+
+const MAX_CREATIONS = 3;
+
+/** Creates a project unless an existing one is given. @returns whether there is a project */
+export async function createProject(run: Run, region: unknown): Promise<boolean> {
+  const { life } = run;
+  if (life.projectId !== undefined) return true;
+  const { result, exchange } = await run.create({ name: life.name, region }, {}, "project");
+  const { id } = result === undefined ? {} : await life.finish(result);
+  if (id === undefined) {
+    await reportRefusal(run, exchange, "project");
+    return false;
+  }
+  run.sent = { ...run.sent, project: id };
+  const projectPost = statusCode(exchange, [200, 201, 202]);
+  run.report("projectCreation", works(String(exchange.reply.status), projectPost && { projectPost }));
+  return true;
+}
+
+/**
+ * Creates the instance, and tries again if its operation fails.
+ *
+ * @returns undefined if nothing could be created. `kept` is the operation if it can still be read, `objects` how long the instance lags
+ */
+export async function createInstance(run: Run) {
+  const { life, exchanges } = run;
+  let { key, result, exchange } = await firstCreation(run);
+  for (let attempts = 1; result !== undefined; attempts++) {
+    const from = exchanges.all.length;
+    const { early, accepted } = await watch(run, result);
+    if (attempts === 1) await replay(run, key, exchange);
+    const { id, ended } = await life.finish({ ...result, accepted });
+    if (id !== undefined) {
+      const hasOperation = result.accepted.kind === "operation";
+      const polls = hasOperation ? exchanges.all.slice(from).filter(isPoll) : [];
+      run.report("creation", judgeCreation(exchange));
+      if (hasOperation) run.report("operation", judgeOperation(exchange, polls));
+      const kept = hasOperation ? await readEnded(run, ended) : undefined;
+      const late = await run.readUntil(isVisible, () => run.shown(id));
+      const isEarly = early.lists === 0 || timeOf(early.lists) < (durationOf(polls.at(-1)?.json ?? {}) ?? 0);
+      const visibility = isEarly
+        ? works(`Listed ${after(early.lists)}`, { instanceVisible: "at-once" })
+        : works("Listed when the operation has ended", { instanceVisible: "when-done" });
+      run.report("visibility", visibility);
+      // Only the list has shown the id for the first read at the instance's URL.
+      const seen = early.reads === early.lists ? { lists: early.lists, reads: 0 } : early;
+      return { id, kept, objects: isEarly ? seen : late };
+    }
+    if (attempts === MAX_CREATIONS) break;
+    key = uuidV4();
+    ({ result, exchange } = await run.create(run.sent, { key }));
+  }
+  if (result !== undefined) await reportFailures(run);
+  await reportRefusal(run, exchange, "instance");
+  return undefined;
+}
+
+const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
+
+/** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
+  let last = accepted;
+  const early = await run.readUntil(isVisible, async () => {
+    if (last.kind === "operation" && !isTerminal(last.operation)) {
+      const { result: operation = last.operation } = await run.poll(last.operation);
+      last = { ...last, operation };
+    }
+    return run.shown((await run.named(run.life.name))?.id);
+  });
+  return { early, accepted: last };
+}
+
+/**
+ * Sends the first creation. The request before it is invalid, because services differ in whether the key of a rejected request can be used
+ * again.
+ */
+async function firstCreation(run: Run): Promise<{ key: string; result?: Started; exchange: Exchange }> {
+  const key = uuidV4();
+  const { result, exchange } = await run.create({ ...run.sent, flavor: "unknown-probe" }, { key });
+  const { status } = exchange.reply;
+  if (PERMISSION_STATUSES.includes(status)) return { key, exchange };
+  const accepted = `An unknown flavor is accepted at first (${status})`;
+  const invalidValues =
+    result === undefined
+      ? works(`An unknown flavor is rejected (${status})`)
+      : works(accepted, {}, "A typo fails only during `pulumi up`");
+  run.report("invalidValues", invalidValues);
+  if (result !== undefined) await run.life.finish(result);
+  const again = await run.create(run.sent, { key, isRepeat: true });
+  const isUsable = again.result !== undefined;
+  const rejectedKey = isUsable
+    ? works("Can be used again", { cachedReplies: "successes" })
+    : works("Can't be used for another request", { cachedReplies: "all" });
+  if (result === undefined) run.report("rejectedKey", rejectedKey);
+  if (isUsable) return { key, ...again };
+  const newKey = uuidV4();
+  return { key: newKey, ...(await run.create(run.sent, { key: newKey })) };
+}
+
+/** Sends the creation again, and then another one with the same key. */
+async function replay(run: Run, key: string, first: Exchange): Promise<void> {
+  const repeat = { key, isRepeat: true };
+  const { exchange: second } = await run.create(run.sent, repeat);
+  const { status } = second.reply;
+  const location = ({ reply }: Exchange): string | undefined => reply.header("location");
+  const isSame = status < 300 && second.json.id === first.json.id && location(second) === location(first);
+  if (!isSame) {
+    const unknown =
+      "If a reply is lost, the outcome of the creation stays unknown: check at the service what was created";
+    const twice = "If a reply is lost, the retry may create a second object. The provider can't prevent that";
+    const result =
+      status >= 400
+        ? limited(`The same request with the same key was rejected (${causeOf(second)})`, unknown)
+        : limited(`The same key returned ${status} with another result`, twice, { keyRetentionMs: 0 });
+    return run.report("replay", result);
+  }
+  run.report("replay", works("The same request with the same key returned the same result"));
+  const { exchange: other } = await run.create({ ...run.sent, name: `${run.life.name}-other` }, repeat);
+  if (other.reply.status < 300)
+    return run.report("keyReuse", works("Another request with the key returned the first result"));
+  const keyReuseStatus = statusCode(other, [422, 409, 400]);
+  const { code: keyReuseCode } = other.json;
+  const keyReuse = works(`Another request with the key was rejected (${causeOf(other, "code")})`, {
+    ...(keyReuseStatus && { keyReuseStatus }),
+    ...(typeof keyReuseCode === "string" && { keyReuseCode }),
+  });
+  run.report("keyReuse", keyReuse);
+}
+
+export async function createDuplicate(run: Run): Promise<void> {
+  const { result, exchange } = await run.create(run.sent);
+  if (result !== undefined) await run.life.finish(result);
+  const { status, problem } = exchange.reply;
+  if (status < 300) return run.report("duplicateNames", works("Are accepted", { uniqueNames: false }));
+  const detail = problem?.detail ?? "";
+  const isGeneral = status === 409 && detail !== "" && !detail.includes(run.life.name);
+  const duplicateNames = works(
+    `Are rejected (${causeOf(exchange, isGeneral ? "detail" : "code")})`,
+    { uniqueNames: true, ...(isGeneral && { conflictDetail: detail }) },
+    "With a `name` of your own, a replacement requires `deleteBeforeReplace`",
+  );
+  run.report("duplicateNames", duplicateNames);
+}
+
+/** Reports that nothing can be created. */
+async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "instance"): Promise<void> {
+  const { life } = run;
+  const projects = await life.session.client.projects.list(life.context("project"));
+  const isHidden = what === "instance" && !projects.some(({ id }) => id === life.projectId);
+  const forbiddenStatus = statusCode(exchange, [403, 404, 401]);
+  const [cause, fix] = [causeOf(exchange), "Fix the cause, and run the probe again"];
+  if (forbiddenStatus === undefined)
+    return run.report("creation", fails(`No ${what} was created (${cause})`, fix));
+  const place = isHidden ? ` in project ${life.projectId}, or the project doesn't exist` : "";
+  const behaviour = { ...(!isHidden && { readOnlyToken: true }), forbiddenStatus };
+  run.report("creation", fails(`Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour));
+}
+
+function judgeCreation(creation: Exchange): Result {
+  const { reply, json } = creation;
+  const link = reply.header("location");
+  const locationOrigin = otherOrigin(link, creation);
+  const hasBody = "id" in json;
+  const body = `${hasBody ? "an operation or object" : "nothing"} in the body`;
+  const location = formOf(link);
+  return works(parts(String(reply.status), body, `Location: ${describeLink(location, locationOrigin)}`), {
+    location,
+    ...(locationOrigin && { locationOrigin }),
+    ...(reply.status === 202 && !hasBody && { acceptedReply: "location" }),
+  });
+}
+
+function judgeOperation(creation: Exchange, polls: readonly Exchange[]): Result {
+  const seen = polls.filter(({ json }) => "status" in json);
+  const states = [creation, ...seen].map(({ json }) => json).filter((json) => "status" in json);
+  const running = seen.filter(({ json }) => !isEnd(json));
+  const last = states.at(-1) ?? {};
+  const statuses = [...new Set(states.map(({ status }) => String(status)))];
+  const progress = progressOf(states, running);
+  const isEarly = states.some((json) => !isEnd(json) && typeof json.result_url === "string");
+  const form = formOf(last.result_url);
+  const resultLink = form === "absolute" && isEarly ? "early" : form;
+  const resultOrigin = otherOrigin(last.result_url, creation);
+  const operationMs = durationOf(last);
+  const wait = retryAfterOf(running);
+  const observation = parts(
+    `statuses: ${statuses.join(", ")}`,
+    progress === undefined ? "progress not observed" : PROGRESS[progress],
+    `result link: ${describeLink(resultLink, resultOrigin)}`,
+    operationMs === undefined ? "the end is not dated" : `took ${formatDuration(operationMs)}`,
+    wait && `Retry-After: ${wait.retryAfter} s${RETRY_AFTER[wait.retryAfterForm]}`,
+  );
+  const behaviour: Partial<Behaviour> = {
+    ...(progress && { progress }),
+    ...{ finishedAt: typeof last.finished_at === "string", resultLink },
+    ...(resultOrigin && { resultOrigin }),
+    ...(operationMs !== undefined && { operationMs }),
+    ...wait,
+  };
+  const slow = "Pulumi's display shows no percentage, and waits are up to 20% longer";
+  return works(observation, behaviour, progress === "absent" ? slow : undefined);
+}
+
+const FOUND_WITHOUT_IT = "The provider finds the result without it";
+
+/** Reads the operation of the creation twice after its end. @returns the operation unless it is purged */
+async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | undefined> {
+  if (ended === undefined) {
+    const atEnd = works("Is purged when it ends", { operationKeptPolls: 0 }, FOUND_WITHOUT_IT);
+    run.report("finishedOperation", atEnd);
+    return undefined;
+  }
+  for (const reads of [1, 2] as const) if (await isPurged(run, ended, reads)) return undefined;
+  run.report("finishedOperation", works("Can still be read"));
+  return ended;
+}
+
+/** Reads an ended operation again. @param reads how often its end has been read, if that may be the reason why it is purged */
+export async function isPurged(run: Run, { operation, at }: Ended, reads?: 1 | 2): Promise<boolean> {
+  const { error } = await run.poll(operation);
+  if (error === undefined) return false;
+  if (error.code !== "not_found") throw error;
+  const { status } = error;
+  const soon = { operationKeptMs: Math.ceil(run.life.session.clock.now() - at) };
+  const kept = reads === undefined ? soon : { operationKeptPolls: reads };
+  const times = reads === 1 ? "once" : "twice";
+  const when = reads === undefined ? "soon after its end" : `after its end has been read ${times}`;
+  const behaviour = { ...kept, purgedStatus: status === 410 ? 410 : 404 } as const;
+  run.report("finishedOperation", works(`Is purged ${when} (${status})`, behaviour, FOUND_WITHOUT_IT));
+  return true;
+}
+
+/** Reports the operations that have failed, and whether they have left an instance behind. */
+export async function reportFailures(run: Run): Promise<void> {
+  const left = await run.life.list();
+  const states = new Map<string, WireFields>();
+  for (const exchange of run.exchanges.all) {
+    const { request, reply, json } = exchange;
+    const id = isPoll(exchange) ? request.url.pathname.split("/").at(-1) : json.id;
+    const isOperation = isPoll(exchange) || (request.method !== "GET" && reply.status === 202);
+    if (isOperation && reply.status < 300 && id !== undefined) states.set(String(id), json);
+  }
+  const ends = [...states.values()];
+  const isFailed = (json: WireFields): boolean =>
+    "status" in json && isEnd(json) && (json.status !== "done" || isMap(json.error));
+  const [sample, ...others] = ends.filter(isFailed);
+  if (sample === undefined)
+    return run.report("failedOperations", works(`No operation failed (${ends.length} observed)`));
+  const failedStatus = String(sample.status);
+  const failedHasError = isMap(sample.error);
+  const isLeft = left.some(({ fields }) => /err|fail/i.test(String(fields.status)));
+  const observation = parts(
+    `${others.length + 1} of ${ends.length} failed with the status ${failedStatus}`,
+    failedHasError ? "with a problem document" : "without a problem document",
+    `a failed creation leaves ${isLeft ? "the instance" : "nothing"} behind`,
+  );
+  const failedCreation = isLeft ? "object" : "nothing";
+  const failEvery = ends.findIndex(isFailed) + 1;
+  const behaviour = { failedStatus, failedHasError, failedCreation, failEvery } as const;
+  const failedOperations = limited(observation, "Run `pulumi up` again after such failures", behaviour);
+  run.report("failedOperations", failedOperations);
+}
+
+const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
+const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
+
+function durationOf({ started_at: start, finished_at: end }: WireFields): number | undefined {
+  const ms = Date.parse(String(end)) - Date.parse(String(start));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+const formOf = (link: unknown): "missing" | "relative" | "absolute" =>
+  typeof link !== "string" ? "missing" : link.startsWith("/") ? "relative" : "absolute";
+
+const describeLink = (form: string, origin: string | undefined): string =>
+  origin === undefined ? form : `${form} to ${origin}`;
+
+/** Returns the origin of a link if it isn't that of the service. */
+function otherOrigin(link: unknown, { request }: Exchange): string | undefined {
+  if (typeof link !== "string" || !URL.canParse(link)) return undefined;
+  const { origin } = new URL(link);
+  return origin === request.url.origin ? undefined : origin;
+}
+
+const PROGRESS = {
+  absent: "no progress",
+  stuck: "progress does not grow",
+  bursts: "progress in quarters",
+  linear: "progress grows",
+};
+
+/** @returns undefined if too few replies show the progress of a running operation */
+function progressOf(
+  states: readonly WireFields[],
+  running: readonly Exchange[],
+): keyof typeof PROGRESS | undefined {
+  const isNumber = (progress: unknown): boolean => progress !== undefined && progress !== null;
+  if (!states.some(({ progress }) => isNumber(progress))) return "absent";
+  const values = running.map(({ json }) => json.progress).filter(isNumber);
+  if (values.length < 2) return undefined;
+  if (new Set(values.map(Number)).size === 1) return "stuck";
+  return values.every((value) => Number.isInteger(Number(value) * 4)) ? "bursts" : "linear";
+}
+
+const RETRY_AFTER = { seconds: "", "http-date": " as an HTTP date", asctime: " as a date of asctime" };
+
+function retryAfterOf(running: readonly Exchange[]) {
+  const { reply } = running.find(({ reply }) => reply.header("retry-after") !== undefined) ?? {};
+  const value = reply?.header("retry-after");
+  if (reply === undefined || value === undefined || isTransient(reply.status)) return undefined;
+  const retryAfterForm = /^\d+$/.test(value) ? "seconds" : value.endsWith("GMT") ? "http-date" : "asctime";
+  return { retryAfter: Math.round((retryAfterMs(reply.header) ?? 0) / 1_000), retryAfterForm } as const;
+}
