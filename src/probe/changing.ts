@@ -1,16 +1,25 @@
 import { generateKeyPairSync } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Behaviour, Normalization } from "../emulator";
+import type { Behaviour } from "../emulator";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import { createDuplicate, createInstance, createProject, isPurged, reportFailures } from "./creation";
+import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
 import type { Lifecycle } from "./lifecycle";
 import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
 import { REFRESH_FIRST } from "./reading-points";
-import { addFindings, type Finding, limited, parts, type Result, works } from "./report";
-import { after, PAUSES_MS, type Reads, Run, type Shown, timeOf } from "./run";
+import { addFindings, type Finding, parts } from "./report";
+import {
+  after,
+  momentOf,
+  type Reads,
+  Run,
+  reportFailures,
+  reportLag,
+  reportValues,
+  type Shown,
+  timeOf,
+} from "./run";
 
 /** Values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
@@ -48,8 +57,8 @@ export async function exercise(
     throw new CloudInfraError("not_found", `the service shows no instance ${id}, which it has created`);
   const changes = new Changes(run, id, created.revision);
   const first = await changes.update();
-  run.report("createdValues", judgeValues(run, created.fields, first));
-  run.report("lag", judgeLag(objects, first?.lag ?? objects));
+  reportValues(run, created.fields, first);
+  reportLag(run, objects, first?.lag ?? objects);
   await deleteInstance(run, { ...created, id: changes.id });
   if (kept !== undefined) await isPurged(run, kept);
   await reportFailures(run);
@@ -82,47 +91,43 @@ class Changes {
     const { run } = this;
     if (this.revision === undefined) {
       const observation = "Not tried, because no revision was found";
-      run.report("update", limited(observation, "Set `revisionField`, and run the probe again"));
+      run.limited("update", observation, "Set `revisionField`, and run the probe again");
       return undefined;
     }
     const odd = await this.change({ labels: ODD_LABELS });
     const isOddAccepted = odd.status < 400;
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
     const first = isOddAccepted ? odd : await this.change({ labels });
-    run.report("update", judgeUpdate(first.exchange, isOddAccepted));
+    reportUpdate(run, first.exchange, isOddAccepted);
     const relabeled = { ...first, wanted: { ...run.sent, labels } };
     if (first.status >= 400) return relabeled;
-    const areKept = isMap(first.shown?.labels) && "other" in first.shown.labels;
-    const labelsResult = areKept
-      ? limited("A label that an update omits stays", "Removing a label from the program fails")
-      : works("An update replaces all labels");
-    run.report("labels", labelsResult);
+    if (isMap(first.shown?.labels) && "other" in first.shown.labels)
+      run.limited("labels", "A label that an update omits stays", "Removing a label from the program fails");
+    else run.works("labels", "An update replaces all labels");
     const { revision } = this;
     const fields = { labels: { probe: "second" } };
     const second = await this.change(fields, async () => {
       const { status } = (await this.put(revision, fields)).exchange.reply;
-      const busyInstance =
-        status === 409
-          ? works(`An update during another one is rejected (${status})`, { busyInstance: "refused" })
-          : works(`An update during another one is answered with ${status}`, { busyInstance: "accepted" });
-      run.report("busyInstance", busyInstance);
+      const observation = "An update during another one is";
+      if (status === 409)
+        run.works("busyInstance", `${observation} rejected (${status})`, { busyInstance: "refused" });
+      else run.works("busyInstance", `${observation} answered with ${status}`, { busyInstance: "accepted" });
     });
-    run.report("staleRevision", judgeStale((await this.put(revision, fields)).exchange));
+    reportStale(run, (await this.put(revision, fields)).exchange);
     const third = await this.change({ labels });
-    const isSame = this.revision !== undefined && this.revision === revision;
-    const revisionOf = isSame
-      ? works("Equal values have the same revision", { revisionOf: "shown" })
-      : works("Each change has its own revision", { revisionOf: "changes" });
-    if (second.status < 400 && third.status < 400) run.report("revisionOf", revisionOf);
+    if (second.status < 400 && third.status < 400) {
+      if (this.revision !== undefined && this.revision === revision)
+        run.works("revisionOf", "Equal values have the same revision", { revisionOf: "shown" });
+      else run.works("revisionOf", "Each change has its own revision", { revisionOf: "changes" });
+    }
     const keys = await this.change({ ssh_keys: [newSshKey(), newSshKey()] });
     const shownKeys = keys.shown?.ssh_keys;
     const areKeysShown = !Array.isArray(shownKeys) || shownKeys.length === 2;
     const renamed = await this.rename();
-    const failures = [
+    reportFields(run, [
       failureOf("ssh_keys", keys.status, areKeysShown, first.lag?.reads),
       failureOf("name", renamed.status, renamed.isShown, first.lag?.lists),
-    ];
-    run.report("changedFields", judgeFailures(failures.filter((failure) => failure !== undefined)));
+    ]);
     return relabeled;
   }
 
@@ -137,11 +142,8 @@ class Changes {
         return id !== undefined;
       });
     if (id === undefined) return { status, isShown: false };
-    const renaming =
-      id === this.id
-        ? works("Keeps the id", { idsFollowNames: false })
-        : works("Changes the id", { idsFollowNames: true }, "The provider follows the new id");
-    run.report("renaming", renaming);
+    if (id === this.id) run.works("renaming", "Keeps the id", { idsFollowNames: false });
+    else run.works("renaming", "Changes the id", { idsFollowNames: true }, "The provider follows the new id");
     this.id = id;
     return { status, isShown: true };
   }
@@ -192,15 +194,15 @@ class Changes {
   }
 }
 
-function judgeUpdate(first: Exchange, isOddAccepted: boolean): Result {
+function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
   const { status } = first.reply;
   if (status === 412) {
     const observation = `The service rejected each revision that it returned (${causeOf(first)})`;
-    return limited(observation, "Updates fail until replies contain the current revision");
+    return run.limited("update", observation, "Updates fail until replies contain the current revision");
   }
   if (status >= 400) {
     const observation = `Rejected (${causeOf(first)})`;
-    return limited(observation, "Changes fail: use `replaceOnChanges` or `ignoreChanges`");
+    return run.limited("update", observation, "Changes fail: use `replaceOnChanges` or `ignoreChanges`");
   }
   const putReply = statusCode(first, [200, 204, 202]);
   const isSlim = status === 200 && !("flavor" in first.json);
@@ -210,20 +212,21 @@ function judgeUpdate(first: Exchange, isOddAccepted: boolean): Result {
     isBare(first) && "no operation",
     !isOddAccepted && "labels with capitals or spaces are rejected",
   );
-  return works(observation, {
+  return run.works("update", observation, {
     ...(putReply && { putReply }),
     ...(status === 200 && { writeReply: isSlim ? "slim" : "full" }),
     ...(isBare(first) && { acceptedReply: "bare" }),
   });
 }
 
-function judgeStale(stale: Exchange): Result {
+function reportStale(run: Run, stale: Exchange) {
   const { status } = stale.reply;
-  if (status === 412) return works("An outdated If-Match is rejected (412)");
+  if (status === 412) return run.works("staleRevision", "An outdated If-Match is rejected (412)");
   const overwritten = "An update may overwrite a change that somebody else makes at the same time";
-  if (status < 300) return limited(`An outdated If-Match is accepted (${status})`, overwritten);
+  if (status < 300)
+    return run.limited("staleRevision", `An outdated If-Match is accepted (${status})`, overwritten);
   const failing = "If somebody else changes an instance at the same time, the update fails with this error";
-  return limited(`An outdated If-Match returned ${causeOf(stale)}`, failing);
+  return run.limited("staleRevision", `An outdated If-Match returned ${causeOf(stale)}`, failing);
 }
 
 /** Describes why a field didn't change. An outdated revision, or a reply that lags, is no evidence about the field. */
@@ -239,119 +242,37 @@ function failureOf(
   return `${name}: ${lag === Number.POSITIVE_INFINITY ? "not observed (replies lag)" : "ignored"}`;
 }
 
-function judgeFailures(failures: readonly string[]): Result {
-  if (failures.length === 0) return works("Names and SSH keys can be changed");
+function reportFields(run: Run, results: readonly (string | undefined)[]) {
+  const failures = results.filter((failure) => failure !== undefined);
+  if (failures.length === 0) return run.works("changedFields", "Names and SSH keys can be changed");
   const consequence = failures.every((failure) => failure.includes("not observed"))
     ? "Whether these properties can be changed is unknown"
     : "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`";
-  return limited(failures.join("; "), consequence);
-}
-
-function judgeValues(
-  { sent, canGet }: Run,
-  created: WireFields,
-  relabeled: { wanted: WireFields; shown?: WireFields | undefined } | undefined,
-): Result {
-  const names = Object.keys(sent).filter((name) => name !== "public_ip");
-  const postIgnores = names.filter(
-    (name) => name in created && isEmpty(created[name]) && !isEmpty(sent[name]),
-  );
-  const unshown = canGet ? names.filter((name) => !(name in created)) : [];
-  const pairs = [{ wanted: sent, shown: created }];
-  if (relabeled?.shown !== undefined) pairs.push({ wanted: relabeled.wanted, shown: relabeled.shown });
-  const isNormalized = (name: string): boolean =>
-    pairs.some(
-      ({ wanted, shown }) =>
-        name in shown && !isEmpty(shown[name]) && !isDeepStrictEqual(shown[name], wanted[name]),
-    );
-  const normalized = names.filter(isNormalized);
-  const normalize = [...new Set(pairs.flatMap(normalizationsOf))];
-  const ways = normalize.length > 0 ? ` (${normalize.join(", ")})` : "";
-  const statusAfterCreate = String(created.status);
-  const observation = parts(
-    `status: ${statusAfterCreate}`,
-    postIgnores.length > 0 && `ignored: ${postIgnores.join(", ")}`,
-    unshown.length > 0 && `not returned: ${unshown.join(", ")}`,
-    normalized.length > 0 && `normalized: ${normalized.join(", ")}${ways}`,
-  );
-  const consequence =
-    postIgnores.length > 0
-      ? "The provider sets the ignored fields with an update after each creation"
-      : unshown.length > 0
-        ? "If other people change fields that aren't returned, `pulumi refresh` doesn't show it"
-        : undefined;
-  return works(observation, { statusAfterCreate, postIgnores, unshown, normalize }, consequence);
-}
-
-function normalizationsOf({ wanted, shown }: { wanted: WireFields; shown: WireFields }): Normalization[] {
-  const found = new Set<Normalization>();
-  for (const name of ["image", "flavor", "network"]) {
-    const [before, after] = [wanted[name], shown[name]];
-    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
-    if (before.toUpperCase() === after) found.add("upper-case");
-    else if (before.toLowerCase() !== after) found.add("ids");
-  }
-  for (const [key, before] of Object.entries(isMap(wanted.labels) ? wanted.labels : {})) {
-    const after = isMap(shown.labels) ? shown.labels[key] : undefined;
-    if (typeof after === "number") found.add("numeric-labels");
-    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
-    if (before.trim() !== before && before.trim().toLowerCase() === after.toLowerCase()) found.add("trimmed");
-    if (before.toLowerCase() === after) found.add("lower-case");
-  }
-  const keys: unknown[] = Array.isArray(shown.ssh_keys) ? shown.ssh_keys : [];
-  if (keys.some((key) => String(key).startsWith("SHA256:"))) found.add("fingerprints");
-  else if (keys.length > 0 && !isDeepStrictEqual(keys, wanted.ssh_keys)) found.add("bare-keys");
-  return [...found];
-}
-
-const isEmpty = (value: unknown): boolean =>
-  typeof value === "object" && Object.keys(Object(value)).length === 0;
-
-type Lag = Pick<Reads, "lists" | "reads">;
-
-/** Judges how long new instances and changed fields lag. */
-function judgeLag(objects: Lag, fields: Lag): Result {
-  const lists = Math.max(objects.lists, fields.lists);
-  const reads = Math.max(objects.reads, fields.reads);
-  const longest = Math.max(lists, reads);
-  if (longest === 0) return works("Lists and reads show changes immediately", { lagMs: 0 });
-  const lagIn = lists > 0 && reads > 0 ? "both" : lists > 0 ? "lists" : "reads";
-  const isPart = (part: Lag): boolean => Math.max(part.lists, part.reads) > 0;
-  const lagPart = isPart(objects) && isPart(fields) ? "all" : isPart(objects) ? "objects" : "fields";
-  const what = { all: "All changes", objects: "New instances", fields: "Updates" }[lagPart];
-  const observation = `${what}: lists show them ${after(lists)}, reads ${after(reads)}`;
-  const lagMs = momentOf(Math.min(longest, PAUSES_MS.length - 1));
-  const behaviour = { lagMs, lagIn, lagPart } as const;
-  return Number.isFinite(longest)
-    ? works(observation, behaviour, "The provider waits until replies show a change")
-    : limited(observation, "An update may fail although the service has applied it", behaviour);
+  run.limited("changedFields", failures.join("; "), consequence);
 }
 
 async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
   const { life } = run;
   const request = life.session.client.instances.delete(id, life.context());
   const { result, exchange } = await run.exchanges.attempt("DELETE", request);
-  if (result === undefined) return run.report("deletion", judgeDeletion(exchange, created, run.canGet));
+  if (result === undefined) return reportDeletion(run, exchange, created);
   await run.settle(result);
   const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
   const reads = await run.readUntil(isGone, () => run.shown(id));
-  run.report("deletion", judgeDeletion(exchange, created, run.canGet, reads));
+  reportDeletion(run, exchange, created, reads);
   // Creates another instance if the service may reuse the id of the deleted one.
   if (!/^\d+$/.test(id) && !id.startsWith(life.name)) return;
   await life.forgetInstance(id);
   const next = await run.create(run.sent);
   const nextId = next.result && (await life.finish(next.result)).id;
   if (nextId === undefined) return;
+  if (nextId !== id) return run.works("idReuse", "A new instance gets a new id", { idReuse: false });
   const consequence = `The service reuses ids: ${REFRESH_FIRST}`;
-  const idReuse =
-    nextId === id
-      ? limited("A new instance gets the id of a deleted one", consequence, { idReuse: true })
-      : works("A new instance gets a new id", { idReuse: false });
-  run.report("idReuse", idReuse);
+  run.limited("idReuse", "A new instance gets the id of a deleted one", consequence, { idReuse: true });
 }
 
 /** @param reads undefined if the service rejected the deletion */
-function judgeDeletion(exchange: Exchange, created: WireFields, canGet: boolean, reads?: Reads): Result {
+function reportDeletion(run: Run, exchange: Exchange, created: WireFields, reads?: Reads) {
   const status = statusCode(exchange, [204, 202, 200, 405]);
   const behaviour: Partial<Behaviour> = {
     ...(status && { deleteObject: status }),
@@ -362,7 +283,7 @@ function judgeDeletion(exchange: Exchange, created: WireFields, canGet: boolean,
     const consequence = isOffered
       ? "`pulumi destroy` fails with this error"
       : "`pulumi destroy` fails: set `retainOnDelete`, and delete objects with the service's own tools";
-    return limited(`Rejected (${causeOf(exchange)})`, consequence, behaviour);
+    return run.limited("deletion", `Rejected (${causeOf(exchange)})`, consequence, behaviour);
   }
   const isLeft = (fields: WireFields | undefined): boolean =>
     fields !== undefined && fields.status !== created.status && fields.status !== "deleting";
@@ -370,17 +291,19 @@ function judgeDeletion(exchange: Exchange, created: WireFields, canGet: boolean,
   const reply = `${exchange.reply.status}${isBare(exchange) ? ", without an operation" : ""}`;
   const [left] = reads.seen.flatMap(({ lists, reads }) => [lists, reads].filter(isLeft));
   if (left === undefined) {
-    if (Number.isFinite(last)) return works(`${reply}; the instance disappears ${after(last)}`, behaviour);
+    if (Number.isFinite(last))
+      return run.works("deletion", `${reply}; the instance disappears ${after(last)}`, behaviour);
     const remains = `the instance remains visible for more than ${formatDuration(timeOf(last))}`;
     const consequence = "`pulumi destroy` waits until the instance disappears, and fails if it doesn't";
-    return limited(`${reply}; ${remains}`, consequence, behaviour);
+    return run.limited("deletion", `${reply}; ${remains}`, consequence, behaviour);
   }
   const isIn = (place: keyof Shown): boolean => reads.seen.some((one) => isLeft(one[place]));
   const softDeleteIn =
-    !canGet || (isIn("lists") && isIn("reads")) ? "both" : isIn("lists") ? "lists" : "reads";
+    !run.canGet || (isIn("lists") && isIn("reads")) ? "both" : isIn("lists") ? "lists" : "reads";
   const places = softDeleteIn === "both" ? "lists and reads" : softDeleteIn;
   const end = Number.isFinite(last) ? `, and disappears ${after(last)}` : "";
-  return works(
+  return run.works(
+    "deletion",
     `${reply}; the instance remains visible in ${places} with the status ${left.status}${end}`,
     {
       ...behaviour,
@@ -395,9 +318,6 @@ function judgeDeletion(exchange: Exchange, created: WireFields, canGet: boolean,
 function isBare({ reply, json }: Exchange): boolean {
   return reply.status === 202 && !("status" in json) && reply.header("location") === undefined;
 }
-
-/** Returns a time between a read and the one before it, in milliseconds. */
-const momentOf = (read: number): number => (timeOf(read - 1) + timeOf(read)) / 2;
 
 /** Returns a valid public key, whose private key nobody has. */
 function newSshKey(): string {

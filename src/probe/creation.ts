@@ -2,17 +2,16 @@ import { v4 as uuidV4 } from "uuid";
 import type { Accepted } from "../api/client";
 import { isTransient, retryAfterMs } from "../api/retry";
 import type { Behaviour } from "../emulator";
-import { isMap, type WireFields } from "../model/resource-fields";
+import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
 import { type Ended, PERMISSION_STATUSES, type Started } from "./lifecycle";
 import { causeOf, type Exchange, statusCode } from "./reading";
-import { fails, limited, parts, type Result, works } from "./report";
-import { after, type Reads, type Run, timeOf } from "./run";
+import { parts } from "./report";
+import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./run";
 
 const MAX_CREATIONS = 3;
 
-/** Creates a project unless an existing one is given. @returns whether there is a project */
 export async function createProject(run: Run, region: unknown): Promise<boolean> {
   const { life } = run;
   if (life.projectId !== undefined) return true;
@@ -24,7 +23,7 @@ export async function createProject(run: Run, region: unknown): Promise<boolean>
   }
   run.sent = { ...run.sent, project: id };
   const projectPost = statusCode(exchange, [200, 201, 202]);
-  run.report("projectCreation", works(String(exchange.reply.status), projectPost && { projectPost }));
+  run.works("projectCreation", String(exchange.reply.status), projectPost && { projectPost });
   return true;
 }
 
@@ -44,15 +43,13 @@ export async function createInstance(run: Run) {
     if (id !== undefined) {
       const hasOperation = result.accepted.kind === "operation";
       const polls = hasOperation ? exchanges.all.slice(from).filter(isPoll) : [];
-      run.report("creation", judgeCreation(exchange));
-      if (hasOperation) run.report("operation", judgeOperation(exchange, polls));
+      reportCreation(run, exchange);
+      if (hasOperation) reportOperation(run, exchange, polls);
       const kept = hasOperation ? await readEnded(run, ended) : undefined;
       const late = await run.readUntil(isVisible, () => run.shown(id));
       const isEarly = early.lists === 0 || timeOf(early.lists) < (durationOf(polls.at(-1)?.json ?? {}) ?? 0);
-      const visibility = isEarly
-        ? works(`Listed ${after(early.lists)}`, { instanceVisible: "at-once" })
-        : works("Listed when the operation has ended", { instanceVisible: "when-done" });
-      run.report("visibility", visibility);
+      if (isEarly) run.works("visibility", `Listed ${after(early.lists)}`, { instanceVisible: "at-once" });
+      else run.works("visibility", "Listed when the operation has ended", { instanceVisible: "when-done" });
       // Only the list has shown the id for the first read at the instance's URL.
       const seen = early.reads === early.lists ? { lists: early.lists, reads: 0 } : early;
       return { id, kept, objects: isEarly ? seen : late };
@@ -90,19 +87,18 @@ async function firstCreation(run: Run): Promise<{ key: string; result?: Started;
   const { result, exchange } = await run.create({ ...run.sent, flavor: "unknown-probe" }, { key });
   const { status } = exchange.reply;
   if (PERMISSION_STATUSES.includes(status)) return { key, exchange };
-  const accepted = `An unknown flavor is accepted at first (${status})`;
-  const invalidValues =
-    result === undefined
-      ? works(`An unknown flavor is rejected (${status})`)
-      : works(accepted, {}, "A typo fails only during `pulumi up`");
-  run.report("invalidValues", invalidValues);
-  if (result !== undefined) await run.life.finish(result);
+  if (result === undefined) run.works("invalidValues", `An unknown flavor is rejected (${status})`);
+  else {
+    const observation = `An unknown flavor is accepted at first (${status})`;
+    run.works("invalidValues", observation, {}, "A typo fails only during `pulumi up`");
+    await run.life.finish(result);
+  }
   const again = await run.create(run.sent, { key, isRepeat: true });
   const isUsable = again.result !== undefined;
-  const rejectedKey = isUsable
-    ? works("Can be used again", { cachedReplies: "successes" })
-    : works("Can't be used for another request", { cachedReplies: "all" });
-  if (result === undefined) run.report("rejectedKey", rejectedKey);
+  if (result === undefined) {
+    const what = isUsable ? "Can be used again" : "Can't be used for another request";
+    run.works("rejectedKey", what, { cachedReplies: isUsable ? "successes" : "all" });
+  }
   if (isUsable) return { key, ...again };
   const newKey = uuidV4();
   return { key: newKey, ...(await run.create(run.sent, { key: newKey })) };
@@ -115,42 +111,42 @@ async function replay(run: Run, key: string, first: Exchange): Promise<void> {
   const { status } = second.reply;
   const location = ({ reply }: Exchange): string | undefined => reply.header("location");
   const isSame = status < 300 && second.json.id === first.json.id && location(second) === location(first);
-  if (!isSame) {
-    const unknown =
+  if (!isSame && status >= 400) {
+    const consequence =
       "If a reply is lost, the outcome of the creation stays unknown: check at the service what was created";
-    const twice = "If a reply is lost, the retry may create a second object. The provider can't prevent that";
-    const result =
-      status >= 400
-        ? limited(`The same request with the same key was rejected (${causeOf(second)})`, unknown)
-        : limited(`The same key returned ${status} with another result`, twice, { keyRetentionMs: 0 });
-    return run.report("replay", result);
+    const observation = `The same request with the same key was rejected (${causeOf(second)})`;
+    return run.limited("replay", observation, consequence);
   }
-  run.report("replay", works("The same request with the same key returned the same result"));
+  if (!isSame) {
+    const twice = "If a reply is lost, the retry may create a second object. The provider can't prevent that";
+    const observation = `The same key returned ${status} with another result`;
+    return run.limited("replay", observation, twice, { keyRetentionMs: 0 });
+  }
+  run.works("replay", "The same request with the same key returned the same result");
   const { exchange: other } = await run.create({ ...run.sent, name: `${run.life.name}-other` }, repeat);
   if (other.reply.status < 300)
-    return run.report("keyReuse", works("Another request with the key returned the first result"));
+    return run.works("keyReuse", "Another request with the key returned the first result");
   const keyReuseStatus = statusCode(other, [422, 409, 400]);
   const { code: keyReuseCode } = other.json;
-  const keyReuse = works(`Another request with the key was rejected (${causeOf(other, "code")})`, {
+  run.works("keyReuse", `Another request with the key was rejected (${causeOf(other, "code")})`, {
     ...(keyReuseStatus && { keyReuseStatus }),
     ...(typeof keyReuseCode === "string" && { keyReuseCode }),
   });
-  run.report("keyReuse", keyReuse);
 }
 
 export async function createDuplicate(run: Run): Promise<void> {
   const { result, exchange } = await run.create(run.sent);
   if (result !== undefined) await run.life.finish(result);
   const { status, problem } = exchange.reply;
-  if (status < 300) return run.report("duplicateNames", works("Are accepted", { uniqueNames: false }));
+  if (status < 300) return run.works("duplicateNames", "Are accepted", { uniqueNames: false });
   const detail = problem?.detail ?? "";
   const isGeneral = status === 409 && detail !== "" && !detail.includes(run.life.name);
-  const duplicateNames = works(
+  run.works(
+    "duplicateNames",
     `Are rejected (${causeOf(exchange, isGeneral ? "detail" : "code")})`,
     { uniqueNames: true, ...(isGeneral && { conflictDetail: detail }) },
     "With a `name` of your own, a replacement requires `deleteBeforeReplace`",
   );
-  run.report("duplicateNames", duplicateNames);
 }
 
 /** Reports that nothing can be created. */
@@ -160,28 +156,29 @@ async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "in
   const isHidden = what === "instance" && !projects.some(({ id }) => id === life.projectId);
   const forbiddenStatus = statusCode(exchange, [403, 404, 401]);
   const [cause, fix] = [causeOf(exchange), "Fix the cause, and run the probe again"];
-  if (forbiddenStatus === undefined)
-    return run.report("creation", fails(`No ${what} was created (${cause})`, fix));
+  if (forbiddenStatus === undefined) return run.fails("creation", `No ${what} was created (${cause})`, fix);
   const place = isHidden ? ` in project ${life.projectId}, or the project doesn't exist` : "";
   const behaviour = { ...(!isHidden && { readOnlyToken: true }), forbiddenStatus };
-  run.report("creation", fails(`Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour));
+  run.fails("creation", `Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour);
 }
 
-function judgeCreation(creation: Exchange): Result {
+function reportCreation(run: Run, creation: Exchange) {
   const { reply, json } = creation;
   const link = reply.header("location");
   const locationOrigin = otherOrigin(link, creation);
+  const location = formOf(link);
   const hasBody = "id" in json;
   const body = `${hasBody ? "an operation or object" : "nothing"} in the body`;
-  const location = formOf(link);
-  return works(parts(String(reply.status), body, `Location: ${describeLink(location, locationOrigin)}`), {
+  const place = `Location: ${describeLink(location, locationOrigin)}`;
+  const observation = parts(String(reply.status), body, place);
+  run.works("creation", observation, {
     location,
     ...(locationOrigin && { locationOrigin }),
     ...(reply.status === 202 && !hasBody && { acceptedReply: "location" }),
   });
 }
 
-function judgeOperation(creation: Exchange, polls: readonly Exchange[]): Result {
+function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[]) {
   const seen = polls.filter(({ json }) => "status" in json);
   const states = [creation, ...seen].map(({ json }) => json).filter((json) => "status" in json);
   const running = seen.filter(({ json }) => !isEnd(json));
@@ -209,7 +206,7 @@ function judgeOperation(creation: Exchange, polls: readonly Exchange[]): Result 
     ...wait,
   };
   const slow = "Pulumi's display shows no percentage, and waits are up to 20% longer";
-  return works(observation, behaviour, progress === "absent" ? slow : undefined);
+  run.works("operation", observation, behaviour, progress === "absent" ? slow : undefined);
 }
 
 const FOUND_WITHOUT_IT = "The provider finds the result without it";
@@ -217,12 +214,11 @@ const FOUND_WITHOUT_IT = "The provider finds the result without it";
 /** Reads the operation of the creation twice after its end. @returns the operation unless it is purged */
 async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | undefined> {
   if (ended === undefined) {
-    const atEnd = works("Is purged when it ends", { operationKeptPolls: 0 }, FOUND_WITHOUT_IT);
-    run.report("finishedOperation", atEnd);
+    run.works("finishedOperation", "Is purged when it ends", { operationKeptPolls: 0 }, FOUND_WITHOUT_IT);
     return undefined;
   }
   for (const reads of [1, 2] as const) if (await isPurged(run, ended, reads)) return undefined;
-  run.report("finishedOperation", works("Can still be read"));
+  run.works("finishedOperation", "Can still be read");
   return ended;
 }
 
@@ -237,43 +233,9 @@ export async function isPurged(run: Run, { operation, at }: Ended, reads?: 1 | 2
   const times = reads === 1 ? "once" : "twice";
   const when = reads === undefined ? "soon after its end" : `after its end has been read ${times}`;
   const behaviour = { ...kept, purgedStatus: status === 410 ? 410 : 404 } as const;
-  run.report("finishedOperation", works(`Is purged ${when} (${status})`, behaviour, FOUND_WITHOUT_IT));
+  run.works("finishedOperation", `Is purged ${when} (${status})`, behaviour, FOUND_WITHOUT_IT);
   return true;
 }
-
-/** Reports the operations that have failed, and whether they have left an instance behind. */
-export async function reportFailures(run: Run): Promise<void> {
-  const left = await run.life.list();
-  const states = new Map<string, WireFields>();
-  for (const exchange of run.exchanges.all) {
-    const { request, reply, json } = exchange;
-    const id = isPoll(exchange) ? request.url.pathname.split("/").at(-1) : json.id;
-    const isOperation = isPoll(exchange) || (request.method !== "GET" && reply.status === 202);
-    if (isOperation && reply.status < 300 && id !== undefined) states.set(String(id), json);
-  }
-  const ends = [...states.values()];
-  const isFailed = (json: WireFields): boolean =>
-    "status" in json && isEnd(json) && (json.status !== "done" || isMap(json.error));
-  const [sample, ...others] = ends.filter(isFailed);
-  if (sample === undefined)
-    return run.report("failedOperations", works(`No operation failed (${ends.length} observed)`));
-  const failedStatus = String(sample.status);
-  const failedHasError = isMap(sample.error);
-  const isLeft = left.some(({ fields }) => /err|fail/i.test(String(fields.status)));
-  const observation = parts(
-    `${others.length + 1} of ${ends.length} failed with the status ${failedStatus}`,
-    failedHasError ? "with a problem document" : "without a problem document",
-    `a failed creation leaves ${isLeft ? "the instance" : "nothing"} behind`,
-  );
-  const failedCreation = isLeft ? "object" : "nothing";
-  const failEvery = ends.findIndex(isFailed) + 1;
-  const behaviour = { failedStatus, failedHasError, failedCreation, failEvery } as const;
-  const failedOperations = limited(observation, "Run `pulumi up` again after such failures", behaviour);
-  run.report("failedOperations", failedOperations);
-}
-
-const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
-const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
 
 function durationOf({ started_at: start, finished_at: end }: WireFields): number | undefined {
   const ms = Date.parse(String(end)) - Date.parse(String(start));
@@ -294,10 +256,8 @@ function otherOrigin(link: unknown, { request }: Exchange): string | undefined {
 }
 
 const PROGRESS = {
-  absent: "no progress",
-  stuck: "progress does not grow",
-  bursts: "progress in quarters",
-  linear: "progress grows",
+  ...{ absent: "no progress", stuck: "progress does not grow" },
+  ...{ bursts: "progress in quarters", linear: "progress grows" },
 };
 
 /** @returns undefined if too few replies show the progress of a running operation */

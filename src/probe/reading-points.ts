@@ -1,12 +1,19 @@
 import { REVISION_FIELDS, revisionOf } from "../api/objects";
-import type { CloudInfraError } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
 import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/resource-fields";
 import type { Session } from "../provider/session";
-import type { Access, Exchanges, List, Samples } from "./reading";
-import { cursorOf, hasUsableId, isDeletedItem, Reader } from "./reading";
+import {
+  accessPoints,
+  cursorOf,
+  type Exchanges,
+  hasUsableId,
+  isDeletedItem,
+  type List,
+  Reader,
+  type Samples,
+} from "./reading";
 import {
   type Finding,
   fails,
@@ -60,37 +67,6 @@ export async function examine(
   if (samples === undefined) return { findings };
   return { findings: [...findings, ...judge(readingPoints, samples)], instance: samples.instance };
 }
-
-/** The points that the first request shows. */
-export const accessPoints = {
-  address: point("Address", ({ base, error, elsewhere }) => {
-    if (error === undefined || isDenied(error))
-      return works(`${base} offers this API${base.startsWith("https:") ? ", over TLS" : ""}`);
-    const observation = parts(error.summary);
-    if (elsewhere?.endsWith("/v1"))
-      return fails(observation, `The API is at ${elsewhere}`, {}, { endpoint: elsewhere });
-    if (elsewhere !== undefined) {
-      const consequence = `The API is at ${elsewhere}, but this package requires an address that ends in /v1`;
-      return fails(observation, consequence);
-    }
-    if (error.code !== "timeout") return fails(observation, hintFor(error) ?? "Correct the endpoint");
-    return error.status === undefined
-      ? fails(observation, "Check that the service is running and that no firewall blocks it")
-      : fails(observation, "Run the command again when the service has recovered");
-  }),
-  token: point("Token", ({ tokenOrigin, error }) => {
-    if (error === undefined) return works(`The service accepts the token from ${tokenOrigin}`);
-    if (!isDenied(error)) return undefined;
-    const { status, problem } = error;
-    const what =
-      status === 403 ? "lacks the permission to list projects" : "is rejected when listing projects";
-    const reason = problem?.detail ?? problem?.code ?? "no reason given";
-    const observation = `The token from ${tokenOrigin} ${what} (${status}): ${reason}`;
-    return fails(observation, hintFor(error) ?? "Set a valid token");
-  }),
-} satisfies Points<Access>;
-
-const isDenied = ({ code }: CloudInfraError): boolean => code === "unauthorized" || code === "forbidden";
 
 /** A point that only an instance shows. */
 const instancePoint = (

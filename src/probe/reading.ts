@@ -4,11 +4,13 @@ import type { Observer } from "../api/request";
 import type { WireReply, WireRequest } from "../api/transport";
 import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { oneLine } from "../diagnostics/format";
+import { hintFor } from "../diagnostics/hints";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
 import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
+import { fails, type Points, parts, point, works } from "./report";
 
 /** One request of the client, and its reply. */
 export interface Exchange {
@@ -63,13 +65,44 @@ export type List = Awaited<ReturnType<Reader["list"]>>;
 export type Samples = Awaited<ReturnType<Reader["samples"]>>;
 
 /** What the probe learns from its first request. */
-export interface Access {
+interface Access {
   readonly base: string;
   readonly tokenOrigin: string;
   readonly error?: CloudInfraError | undefined;
   /** The address of the API on the same host, if it isn't at the endpoint. */
   readonly elsewhere?: string | undefined;
 }
+
+/** The points that the first request shows. */
+export const accessPoints = {
+  address: point("Address", ({ base, error, elsewhere }) => {
+    if (error === undefined || isDenied(error))
+      return works(`${base} offers this API${base.startsWith("https:") ? ", over TLS" : ""}`);
+    const observation = parts(error.summary);
+    if (elsewhere?.endsWith("/v1"))
+      return fails(observation, `The API is at ${elsewhere}`, {}, { endpoint: elsewhere });
+    if (elsewhere !== undefined) {
+      const consequence = `The API is at ${elsewhere}, but this package requires an address that ends in /v1`;
+      return fails(observation, consequence);
+    }
+    if (error.code !== "timeout") return fails(observation, hintFor(error) ?? "Correct the endpoint");
+    return error.status === undefined
+      ? fails(observation, "Check that the service is running and that no firewall blocks it")
+      : fails(observation, "Run the command again when the service has recovered");
+  }),
+  token: point("Token", ({ tokenOrigin, error }) => {
+    if (error === undefined) return works(`The service accepts the token from ${tokenOrigin}`);
+    if (!isDenied(error)) return undefined;
+    const { status, problem } = error;
+    const what =
+      status === 403 ? "lacks the permission to list projects" : "is rejected when listing projects";
+    const reason = problem?.detail ?? problem?.code ?? "no reason given";
+    const observation = `The token from ${tokenOrigin} ${what} (${status}): ${reason}`;
+    return fails(observation, hintFor(error) ?? "Set a valid token");
+  }),
+} satisfies Points<Access>;
+
+const isDenied = ({ code }: CloudInfraError): boolean => code === "unauthorized" || code === "forbidden";
 
 const WRONG_TOKEN = "pulumi-cloudinfra-probe-wrong-token";
 /** Not the id of any object. Some services only accept UUIDs as ids. */

@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Accepted, ApiObject } from "../api/client";
 import { isCloudInfraError } from "../diagnostics/error";
-import type { WireFields } from "../model/resource-fields";
+import type { Normalization } from "../emulator";
+import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal, type Operation } from "../polling/wait";
 import type { Lifecycle } from "./lifecycle";
-import type { Exchanges } from "./reading";
-import type { Finding, Result } from "./report";
+import type { Exchange, Exchanges } from "./reading";
+import { type Finding, fails, limited, parts, type Result, works } from "./report";
 
 /** The titles of the points that only changes show, in the order of the report. */
 export const changingPoints = {
@@ -54,6 +56,9 @@ export const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000,
 /** Returns the time of a read, in milliseconds since the first one. */
 export const timeOf = (read: number): number => PAUSES_MS.slice(0, read + 1).reduce((sum, ms) => sum + ms, 0);
 
+/** Returns a time between a read and the one before it, in milliseconds. */
+export const momentOf = (read: number): number => (timeOf(read - 1) + timeOf(read)) / 2;
+
 /** Says when a read has shown a change. */
 export function after(read: number): string {
   if (read === 0) return "immediately";
@@ -76,15 +81,21 @@ export class Run {
     public canGet: boolean,
   ) {}
 
-  /** Adds a finding, or replaces the one about the same point. */
-  report(point: PointId, result: Result): void {
-    this.found.set(point, { point, title: changingPoints[point], ...result });
+  readonly works = this.reporter(works);
+  readonly limited = this.reporter(limited);
+  readonly fails = this.reporter(fails);
+
+  /** Returns a function that adds a finding, or replaces the one about the same point. */
+  private reporter<Observed extends unknown[]>(result: (...observed: Observed) => Result) {
+    return (point: PointId, ...observed: Observed): void => {
+      this.found.set(point, { point, title: changingPoints[point], ...result(...observed) });
+    };
   }
 
   /** Returns the findings in the order of the report. */
   get findings(): Finding[] {
     const points = Object.keys(changingPoints) as PointId[];
-    return points.map((point) => this.found.get(point)).filter((finding) => finding !== undefined);
+    return points.flatMap((point) => this.found.get(point) ?? []);
   }
 
   create(
@@ -151,3 +162,123 @@ export class Run {
     return (await this.life.list()).find(({ fields }) => fields.name === name);
   }
 }
+
+type Lag = Pick<Reads, "lists" | "reads">;
+
+/** Reports how long new instances and changed fields lag. */
+export function reportLag(run: Run, objects: Lag, fields: Lag) {
+  const lists = Math.max(objects.lists, fields.lists);
+  const reads = Math.max(objects.reads, fields.reads);
+  const longest = Math.max(lists, reads);
+  if (longest === 0) return run.works("lag", "Lists and reads show changes immediately", { lagMs: 0 });
+  const lagIn = lists > 0 && reads > 0 ? "both" : lists > 0 ? "lists" : "reads";
+  const isPart = (part: Lag): boolean => Math.max(part.lists, part.reads) > 0;
+  const lagPart = isPart(objects) && isPart(fields) ? "all" : isPart(objects) ? "objects" : "fields";
+  const what = { all: "All changes", objects: "New instances", fields: "Updates" }[lagPart];
+  const observation = `${what}: lists show them ${after(lists)}, reads ${after(reads)}`;
+  const lagMs = momentOf(Math.min(longest, PAUSES_MS.length - 1));
+  const behaviour = { lagMs, lagIn, lagPart } as const;
+  return Number.isFinite(longest)
+    ? run.works("lag", observation, behaviour, "The provider waits until replies show a change")
+    : run.limited("lag", observation, "An update may fail although the service has applied it", behaviour);
+}
+
+/** Reports the operations that have failed, and whether they have left an instance behind. */
+export async function reportFailures(run: Run): Promise<void> {
+  const left = await run.life.list();
+  const states = new Map<string, WireFields>();
+  for (const exchange of run.exchanges.all) {
+    const { request, reply, json } = exchange;
+    const id = isPoll(exchange) ? request.url.pathname.split("/").at(-1) : json.id;
+    const isOperation = isPoll(exchange) || (request.method !== "GET" && reply.status === 202);
+    if (isOperation && reply.status < 300 && id !== undefined) states.set(String(id), json);
+  }
+  const ends = [...states.values()];
+  const isFailed = (json: WireFields): boolean =>
+    "status" in json && isEnd(json) && (json.status !== "done" || isMap(json.error));
+  const [sample, ...others] = ends.filter(isFailed);
+  if (sample === undefined)
+    return run.works("failedOperations", `No operation failed (${ends.length} observed)`);
+  const failedStatus = String(sample.status);
+  const failedHasError = isMap(sample.error);
+  const isLeft = left.some(({ fields }) => /err|fail/i.test(String(fields.status)));
+  const observation = parts(
+    `${others.length + 1} of ${ends.length} failed with the status ${failedStatus}`,
+    failedHasError ? "with a problem document" : "without a problem document",
+    `a failed creation leaves ${isLeft ? "the instance" : "nothing"} behind`,
+  );
+  const failedCreation = isLeft ? "object" : "nothing";
+  const failEvery = ends.findIndex(isFailed) + 1;
+  const behaviour = { failedStatus, failedHasError, failedCreation, failEvery } as const;
+  run.limited("failedOperations", observation, "Run `pulumi up` again after such failures", behaviour);
+}
+
+export const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
+export const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
+
+/** Reports how the service returns the values of a creation, and of a change of the labels. */
+export function reportValues(
+  run: Run,
+  created: WireFields,
+  relabeled: { wanted: WireFields; shown?: WireFields | undefined } | undefined,
+) {
+  const { sent, canGet } = run;
+  const names = Object.keys(sent).filter((name) => name !== "public_ip");
+  const postIgnores = names.filter(
+    (name) => name in created && isEmpty(created[name]) && !isEmpty(sent[name]),
+  );
+  const unshown = canGet ? names.filter((name) => !(name in created)) : [];
+  const pairs = [{ wanted: sent, shown: created }];
+  if (relabeled?.shown !== undefined) pairs.push({ wanted: relabeled.wanted, shown: relabeled.shown });
+  const isNormalized = (name: string): boolean =>
+    pairs.some(
+      ({ wanted, shown }) =>
+        name in shown && !isEmpty(shown[name]) && !isDeepStrictEqual(shown[name], wanted[name]),
+    );
+  const normalized = names.filter(isNormalized);
+  const normalize = [...new Set(pairs.flatMap(normalizationsOf))];
+  const ways = normalize.length > 0 ? ` (${normalize.join(", ")})` : "";
+  const statusAfterCreate = String(created.status);
+  const observation = parts(
+    `status: ${statusAfterCreate}`,
+    postIgnores.length > 0 && `ignored: ${postIgnores.join(", ")}`,
+    unshown.length > 0 && `not returned: ${unshown.join(", ")}`,
+    normalized.length > 0 && `normalized: ${normalized.join(", ")}${ways}`,
+  );
+  const consequence =
+    postIgnores.length > 0
+      ? "The provider sets the ignored fields with an update after each creation"
+      : unshown.length > 0
+        ? "If other people change fields that aren't returned, `pulumi refresh` doesn't show it"
+        : undefined;
+  run.works(
+    "createdValues",
+    observation,
+    { statusAfterCreate, postIgnores, unshown, normalize },
+    consequence,
+  );
+}
+
+function normalizationsOf({ wanted, shown }: { wanted: WireFields; shown: WireFields }): Normalization[] {
+  const found = new Set<Normalization>();
+  for (const name of ["image", "flavor", "network"]) {
+    const [before, after] = [wanted[name], shown[name]];
+    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
+    if (before.toUpperCase() === after) found.add("upper-case");
+    else if (before.toLowerCase() !== after) found.add("ids");
+  }
+  for (const [key, before] of Object.entries(isMap(wanted.labels) ? wanted.labels : {})) {
+    const after = isMap(shown.labels) ? shown.labels[key] : undefined;
+    if (typeof after === "number") found.add("numeric-labels");
+    if (typeof before !== "string" || typeof after !== "string" || before === after) continue;
+    if (before.trim() !== before && before.trim().toLowerCase() === after.toLowerCase()) found.add("trimmed");
+    if (before.toLowerCase() === after) found.add("lower-case");
+  }
+  const keys: unknown[] = Array.isArray(shown.ssh_keys) ? shown.ssh_keys : [];
+  if (keys.some((key) => String(key).startsWith("SHA256:"))) found.add("fingerprints");
+  else if (keys.length > 0 && !isDeepStrictEqual(keys, wanted.ssh_keys)) found.add("bare-keys");
+  return [...found];
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && Object.keys(Object(value)).length === 0;

@@ -4,8 +4,8 @@ import type { Clock } from "../../src/polling/clock";
 
 import { exercise } from "../../src/probe/changing";
 import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
-import { Exchanges } from "../../src/probe/reading";
-import { type accessPoints, examine, type readingPoints } from "../../src/probe/reading-points";
+import { type accessPoints, Exchanges } from "../../src/probe/reading";
+import { examine, type readingPoints } from "../../src/probe/reading-points";
 import type { Finding } from "../../src/probe/report";
 import type { changingPoints } from "../../src/probe/run";
 import { Sessions } from "../../src/provider/session";
