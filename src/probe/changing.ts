@@ -19,6 +19,7 @@ import {
   reportValues,
   type Shown,
   timeOf,
+  type Values,
 } from "./run";
 
 /** Values that services normalize in different ways. */
@@ -70,14 +71,12 @@ function offersGet(findings: readonly Finding[]): boolean {
 }
 
 /** An update, and the instance after it, unless the service rejected the update. */
-interface Change {
+interface Change extends Values {
   readonly exchange: Exchange;
   readonly status: number;
   readonly lag?: Reads;
-  readonly shown?: WireFields | undefined;
 }
 
-/** The updates of an instance. */
 class Changes {
   /** @param revision the last known revision */
   constructor(
@@ -87,7 +86,7 @@ class Changes {
   ) {}
 
   /** Changes the labels and other fields. @returns the change of the labels */
-  async update(): Promise<(Change & { wanted: WireFields }) | undefined> {
+  async update(): Promise<Change | undefined> {
     const { run } = this;
     if (this.revision === undefined) {
       const observation = "Not tried, because no revision was found";
@@ -99,8 +98,7 @@ class Changes {
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
     const first = isOddAccepted ? odd : await this.change({ labels });
     reportUpdate(run, first.exchange, isOddAccepted);
-    const relabeled = { ...first, wanted: { ...run.sent, labels } };
-    if (first.status >= 400) return relabeled;
+    if (first.status >= 400) return first;
     if (isMap(first.shown?.labels) && "other" in first.shown.labels)
       run.limited("labels", "A label that an update omits stays", "Removing a label from the program fails");
     else run.works("labels", "An update replaces all labels");
@@ -128,7 +126,7 @@ class Changes {
       failureOf("ssh_keys", keys.status, areKeysShown, first.lag?.reads),
       failureOf("name", renamed.status, renamed.isShown, first.lag?.lists),
     ]);
-    return relabeled;
+    return first;
   }
 
   private async rename(): Promise<{ status: number; isShown: boolean }> {
@@ -157,13 +155,14 @@ class Changes {
     const { run, id } = this;
     const { result, exchange } = await this.putCurrent(fields, meanwhile);
     const { status } = exchange.reply;
-    if (result === undefined) return { exchange, status };
-    const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const isChanged = (shown: WireFields | undefined): boolean => hasChanged(shown?.[name], wanted);
+    const wanted = { ...run.sent, ...fields };
+    if (result === undefined) return { exchange, status, wanted };
+    const [[name, value] = ["", ""]] = Object.entries(fields);
+    const isChanged = (shown: WireFields | undefined): boolean => hasChanged(shown?.[name], value);
     const lag = await run.readUntil(isChanged, () => run.shown(id));
     const now = await run.life.reread(id);
     this.revision = now?.revision;
-    return { exchange, status, lag, shown: now?.fields };
+    return { exchange, status, wanted, lag, shown: now?.fields };
   }
 
   /** Sends an update. If the revision is outdated, for example because replies lag, waits for another one and sends the update again. */
@@ -181,7 +180,6 @@ class Changes {
     return sent;
   }
 
-  /** Sends an update, and waits for its operation. */
   private async put(revision: string | undefined, fields: WireFields, meanwhile?: () => Promise<void>) {
     const { life, sent: all, exchanges } = this.run;
     const body = JSON.stringify({ ...all, ...fields });
@@ -230,12 +228,7 @@ function reportStale(run: Run, stale: Exchange) {
 }
 
 /** Describes why a field didn't change. An outdated revision, or a reply that lags, is no evidence about the field. */
-function failureOf(
-  name: string,
-  status: number,
-  isShown: boolean,
-  lag: number | undefined,
-): string | undefined {
+function failureOf(name: string, status: number, isShown: boolean, lag = 0): string | undefined {
   if (status === 412) return `${name}: not observed (outdated revision)`;
   if (status >= 400) return `${name}: rejected (${status})`;
   if (isShown) return undefined;

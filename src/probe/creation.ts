@@ -149,7 +149,6 @@ export async function createDuplicate(run: Run): Promise<void> {
   );
 }
 
-/** Reports that nothing can be created. */
 async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "instance"): Promise<void> {
   const { life } = run;
   const projects = await life.session.client.projects.list(life.context("project"));

@@ -21,15 +21,12 @@ import type { Session } from "../provider/session";
 
 const creation = v.object({
   kind: v.picklist(["project", "instance"]),
-  /** The idempotency key. */
   key: v.string(),
   /** The body, as the exact string that is sent. */
   body: v.string(),
   /** Whether an earlier creation has the same key, so that a conflict about the key means that this one was rejected. */
   isRepeat: v.optional(v.boolean()),
-  /** The operation, once the service has accepted the request. */
   operation: v.optional(v.object({ id: v.string(), url: v.string() })),
-  /** Id of the object, once it is known. */
   id: v.optional(v.string()),
 });
 
@@ -51,7 +48,6 @@ export type ProbeRecord = v.InferOutput<typeof record>;
 export class RecordFile {
   private readonly path: string;
 
-  /** @param folder the journal's folder */
   constructor(folder: string, endpoint: string) {
     this.path = path.join(folder, `${hash("sha256", endpoint).slice(0, 12)}.probe`);
   }
@@ -89,7 +85,6 @@ function parseRecord(text: string): ProbeRecord | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** The error if an earlier probe has left a record. */
 export function notCleanedUp(): CloudInfraError {
   return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
     hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",

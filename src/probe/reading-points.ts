@@ -43,7 +43,6 @@ const RATE_HEADERS = [
   ...["ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit", "ratelimit", "ratelimit-policy"],
 ];
 
-/** What the probe has read. */
 export interface Examined {
   readonly findings: Finding[];
   /** An instance of the account. */
@@ -68,7 +67,6 @@ export async function examine(
   return { findings: [...findings, ...judge(readingPoints, samples)], instance: samples.instance };
 }
 
-/** A point that only an instance shows. */
 const instancePoint = (
   title: string,
   judge: (instance: WireFields, samples: Samples) => Result,
@@ -307,7 +305,6 @@ function judgePages(
     : limited(observation, "Refreshing many objects takes more requests", behaviour);
 }
 
-/** Returns the first style that all values have. */
 function styleOf<Style extends string>(
   values: readonly unknown[],
   styles: Readonly<Record<Style, RegExp>>,

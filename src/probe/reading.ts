@@ -24,7 +24,6 @@ export interface Exchange {
   readonly at: number;
 }
 
-/** Collects the exchanges of a client. */
 export class Exchanges {
   readonly all: Exchange[] = [];
 
@@ -64,7 +63,6 @@ export type List = Awaited<ReturnType<Reader["list"]>>;
 /** The replies of a service that the probe can read from. */
 export type Samples = Awaited<ReturnType<Reader["samples"]>>;
 
-/** What the probe learns from its first request. */
 interface Access {
   readonly base: string;
   readonly tokenOrigin: string;
@@ -233,7 +231,6 @@ export class Reader {
   }
 }
 
-/** Returns the first page that matches. Reads no further page. */
 async function find(pages: AsyncIterable<Page>, matches: (page: Page) => boolean): Promise<Page | undefined> {
   for await (const page of pages) if (matches(page)) return page;
   return undefined;

@@ -8,16 +8,17 @@ import type { Behaviour } from "../emulator";
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
+type Switches = Partial<Behaviour>;
+type Settings = { readonly [Name in SettingName]?: string };
+
 export interface Result {
   readonly verdict: Verdict;
   /** What the service did. Contains no values of objects except ids. */
   readonly observation: string;
-  /** What it means for users, if anything. */
   readonly consequence?: string | undefined;
-  /** Settings that this service requires. */
-  readonly settings?: { readonly [Name in SettingName]?: string };
+  readonly settings?: Settings;
   /** The switches with which the emulator behaves the same. */
-  readonly behaviour?: Partial<Behaviour>;
+  readonly behaviour?: Switches;
 }
 
 export interface Finding extends Result {
@@ -36,29 +37,23 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
-export const works = (
-  observation: string,
-  behaviour: Partial<Behaviour> = {},
-  consequence?: string,
-): Result => ({ verdict: "works", observation, behaviour, consequence });
+export const works = (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
+  ...{ verdict: "works", observation, behaviour, consequence },
+});
 
 const withConsequence =
   (verdict: "limited" | "fails") =>
-  (
-    observation: string,
-    consequence: string,
-    behaviour: Partial<Behaviour> = {},
-    settings: Result["settings"] = {},
-  ): Result => ({ verdict, observation, consequence, behaviour, settings });
+  (observation: string, consequence: string, behaviour: Switches = {}, settings: Settings = {}): Result => ({
+    ...{ verdict, observation, consequence, behaviour, settings },
+  });
 
 export const limited = withConsequence("limited");
 export const fails = withConsequence("fails");
 
-export const unknown = (observation: string, behaviour: Partial<Behaviour> = {}): Result => ({
+export const unknown = (observation: string, behaviour: Switches = {}): Result => ({
   ...{ verdict: "unknown", observation, behaviour },
 });
 
-/** Judges the facts by each point of a table. */
 export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   return Object.entries(points).flatMap(([point, { title, judge }]) => {
     const result = judge(facts);
@@ -66,7 +61,6 @@ export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   });
 }
 
-/** Joins parts of an observation. */
 export function parts(...all: readonly (string | false | undefined)[]): string {
   const text = all.filter(Boolean).join("; ");
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -36,17 +36,16 @@ export const changingPoints = {
 };
 
 type PointId = keyof typeof changingPoints;
+type CreateOptions = Parameters<Lifecycle["create"]>[2];
 
-/** An instance in the list and at its own URL. */
-export interface Shown {
-  readonly lists: WireFields | undefined;
-  readonly reads: WireFields | undefined;
+/** Something about an instance in the list and at its own URL, by default its fields. */
+export interface Shown<Value = WireFields | undefined> {
+  readonly lists: Value;
+  readonly reads: Value;
 }
 
 /** Repeated reads of an instance, and the numbers of those that are the first to show a change. Infinity if none does. */
-export interface Reads {
-  readonly lists: number;
-  readonly reads: number;
+export interface Reads extends Shown<number> {
   readonly seen: readonly Shown[];
 }
 
@@ -65,7 +64,7 @@ export function after(read: number): string {
   return `${Number.isFinite(read) ? "within" : "not within"} ${formatDuration(timeOf(read))}`;
 }
 
-/** What the steps of `probe --create` share: the requests, and the findings so far. */
+/** What the steps of `probe --create` share: requests and findings. */
 export class Run {
   private readonly found = new Map<PointId, Finding>();
 
@@ -98,11 +97,7 @@ export class Run {
     return points.flatMap((point) => this.found.get(point) ?? []);
   }
 
-  create(
-    fields: WireFields,
-    options?: Parameters<Lifecycle["create"]>[2],
-    kind: "project" | "instance" = "instance",
-  ) {
+  create(fields: WireFields, options?: CreateOptions, kind: "project" | "instance" = "instance") {
     return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
   }
 
@@ -163,16 +158,14 @@ export class Run {
   }
 }
 
-type Lag = Pick<Reads, "lists" | "reads">;
-
 /** Reports how long new instances and changed fields lag. */
-export function reportLag(run: Run, objects: Lag, fields: Lag) {
+export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number>) {
   const lists = Math.max(objects.lists, fields.lists);
   const reads = Math.max(objects.reads, fields.reads);
   const longest = Math.max(lists, reads);
   if (longest === 0) return run.works("lag", "Lists and reads show changes immediately", { lagMs: 0 });
   const lagIn = lists > 0 && reads > 0 ? "both" : lists > 0 ? "lists" : "reads";
-  const isPart = (part: Lag): boolean => Math.max(part.lists, part.reads) > 0;
+  const isPart = (part: Shown<number>): boolean => Math.max(part.lists, part.reads) > 0;
   const lagPart = isPart(objects) && isPart(fields) ? "all" : isPart(objects) ? "objects" : "fields";
   const what = { all: "All changes", objects: "New instances", fields: "Updates" }[lagPart];
   const observation = `${what}: lists show them ${after(lists)}, reads ${after(reads)}`;
@@ -183,7 +176,6 @@ export function reportLag(run: Run, objects: Lag, fields: Lag) {
     : run.limited("lag", observation, "An update may fail although the service has applied it", behaviour);
 }
 
-/** Reports the operations that have failed, and whether they have left an instance behind. */
 export async function reportFailures(run: Run): Promise<void> {
   const left = await run.life.list();
   const states = new Map<string, WireFields>();
@@ -216,23 +208,24 @@ export async function reportFailures(run: Run): Promise<void> {
 export const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
 export const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
 
+/** The fields of a request, and those of the instance after it, if the service has accepted it. */
+export interface Values {
+  readonly wanted: WireFields;
+  readonly shown?: WireFields | undefined;
+}
+
 /** Reports how the service returns the values of a creation, and of a change of the labels. */
-export function reportValues(
-  run: Run,
-  created: WireFields,
-  relabeled: { wanted: WireFields; shown?: WireFields | undefined } | undefined,
-) {
+export function reportValues(run: Run, created: WireFields, relabeled: Values | undefined) {
   const { sent, canGet } = run;
   const names = Object.keys(sent).filter((name) => name !== "public_ip");
   const postIgnores = names.filter(
     (name) => name in created && isEmpty(created[name]) && !isEmpty(sent[name]),
   );
   const unshown = canGet ? names.filter((name) => !(name in created)) : [];
-  const pairs = [{ wanted: sent, shown: created }];
-  if (relabeled?.shown !== undefined) pairs.push({ wanted: relabeled.wanted, shown: relabeled.shown });
+  const pairs: Values[] = [{ wanted: sent, shown: created }, ...(relabeled ? [relabeled] : [])];
   const isNormalized = (name: string): boolean =>
     pairs.some(
-      ({ wanted, shown }) =>
+      ({ wanted, shown = {} }) =>
         name in shown && !isEmpty(shown[name]) && !isDeepStrictEqual(shown[name], wanted[name]),
     );
   const normalized = names.filter(isNormalized);
@@ -251,15 +244,11 @@ export function reportValues(
       : unshown.length > 0
         ? "If other people change fields that aren't returned, `pulumi refresh` doesn't show it"
         : undefined;
-  run.works(
-    "createdValues",
-    observation,
-    { statusAfterCreate, postIgnores, unshown, normalize },
-    consequence,
-  );
+  const behaviour = { statusAfterCreate, postIgnores, unshown, normalize };
+  run.works("createdValues", observation, behaviour, consequence);
 }
 
-function normalizationsOf({ wanted, shown }: { wanted: WireFields; shown: WireFields }): Normalization[] {
+function normalizationsOf({ wanted, shown = {} }: Values): Normalization[] {
   const found = new Set<Normalization>();
   for (const name of ["image", "flavor", "network"]) {
     const [before, after] = [wanted[name], shown[name]];
