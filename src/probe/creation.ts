@@ -28,7 +28,7 @@ export async function createProject(run: Run, region: unknown): Promise<boolean>
 }
 
 /**
- * Creates the instance, and tries again if its operation fails.
+ * Creates the instance, and retries if its operation fails.
  *
  * @returns undefined if nothing could be created. `kept` is the operation if it can still be read, `objects` how long the instance lags
  */
@@ -65,7 +65,7 @@ export async function createInstance(run: Run) {
 
 const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
 
-/** Looks for the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+/** Reads the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
 async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
   let last = accepted;
   const early = await run.readUntil(isVisible, async () => {

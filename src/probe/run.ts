@@ -38,7 +38,7 @@ export const changingPoints = {
 type PointId = keyof typeof changingPoints;
 type CreateOptions = Parameters<Lifecycle["create"]>[2];
 
-/** Something about an instance in the list and at its own URL, by default its fields. */
+/** What the list and the own URL of an instance show: by default, its fields. */
 export interface Shown<Value = WireFields | undefined> {
   readonly lists: Value;
   readonly reads: Value;
@@ -50,7 +50,7 @@ export interface Reads extends Shown<number> {
 }
 
 /** Pauses before the reads that look for a change. */
-export const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000, 14_000];
+const PAUSES_MS: readonly number[] = [0, 500, 1_500, 2_000, 4_000, 8_000, 14_000];
 
 /** Returns the time of a read, in milliseconds since the first one. */
 export const timeOf = (read: number): number => PAUSES_MS.slice(0, read + 1).reduce((sum, ms) => sum + ms, 0);
