@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/polling/clock";
-
 import { exercise } from "../../src/probe/changing";
 import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
 import { type accessPoints, Exchanges } from "../../src/probe/reading";
