@@ -147,5 +147,5 @@ function tableRow(cells: readonly string[], widths: readonly number[]): string[]
 
 /** Splits a text into lines at spaces. Longer words get a line of their own. */
 function wrapped(text: string, width: number): readonly string[] {
-  return text.match(new RegExp(`\\S.{0,${width - 1}}(?= |$)|\\S+`, "g")) ?? [""];
+  return text.match(new RegExp(`[^ ].{0,${width - 1}}(?= |$)|[^ ]+`, "g")) ?? [""];
 }
