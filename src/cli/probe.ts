@@ -10,9 +10,9 @@ import { journalFolder, projectFileFor } from "../journal/location";
 import type { WireFields } from "../model/resource-fields";
 import { systemClock } from "../polling/clock";
 import { exercise } from "../probe/changing";
-import { Lifecycle } from "../probe/lifecycle";
-import { type Examined, Exchanges, examine } from "../probe/reading";
-import { notCleanedUp, RecordFile } from "../probe/record";
+import { Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";
+import { Exchanges } from "../probe/reading";
+import { type Examined, examine } from "../probe/reading-points";
 import {
   type Finding,
   formatReport,
@@ -140,7 +140,7 @@ async function createAndDelete(
     });
   } finally {
     console.error("Deleting the objects that the probe created …");
-    await life.uninterrupted().clean().then(reportCleaned, onUnclean).finally(release);
+    await life.clean().then(reportCleaned, onUnclean).finally(release);
   }
 }
 

@@ -1,31 +1,35 @@
 import { generateKeyPairSync } from "node:crypto";
-import { v4 as uuidV4 } from "uuid";
-import type { Accepted } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import type { WireFields } from "../model/resource-fields";
-import { isTerminal, type Operation } from "../polling/wait";
-import { creationPoints } from "./creation-points";
-import { deletionPoints } from "./deletion-points";
-import type { Change, Facts, Reads, Shown, Update } from "./facts";
-import { type Finished, type Lifecycle, PERMISSION_STATUSES, type Started } from "./lifecycle";
-import { PAUSES_MS } from "./observations";
-import type { Exchanges } from "./reading";
-import type { Exchange } from "./reading-points";
-import { addFindings, type Finding, judge } from "./report";
-import { updatePoints } from "./update-points";
+import type { ApiObject } from "../api/client";
+import { CloudInfraError } from "../diagnostics/error";
+import type { Behaviour } from "../emulator";
+import { isMap, type WireFields } from "../model/resource-fields";
+import { formatDuration } from "../polling/clock";
+import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
+import type { Lifecycle } from "./lifecycle";
+import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
+import { REFRESH_FIRST } from "./reading-points";
+import { addFindings, type Finding, parts } from "./report";
+import {
+  after,
+  momentOf,
+  type Reads,
+  Run,
+  reportFailures,
+  reportLag,
+  reportValues,
+  type Shown,
+  timeOf,
+  type Values,
+} from "./run";
 
-const MAX_CREATIONS = 3;
 /** Label values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
 const PLAIN_LABELS = { probe: "plain" };
 
-/** The points of the report that require changes to objects, in the order of the report. */
-export const changingPoints = { ...creationPoints, ...updatePoints, ...deletionPoints };
-
 /**
  * Creates, changes and deletes one instance. The caller must clean up.
  *
- * @param exchanges the requests and replies of the client of `life`
+ * @param exchanges the exchanges of the client of `life`
  * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
  * @param examined the findings of the read-only requests
  * @param reexamine examines the service again while the instance exists
@@ -39,222 +43,107 @@ export async function exercise(
   examined: readonly Finding[],
   reexamine: () => Promise<readonly Finding[]>,
 ): Promise<Finding[]> {
-  const run = new Exercise(life, exchanges, arguments_, examined);
-  await run.run(reexamine);
-  return addFindings(run.examined, judge(changingPoints, run.facts));
+  const { region, ...own } = arguments_;
+  const labels = { probe: "true", other: "kept" };
+  const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
+  const run = new Run(life, exchanges, sent, offersGet(examined));
+  const instance = (await createProject(run, region)) ? await createInstance(run) : undefined;
+  if (instance === undefined) return addFindings(examined, run.findings);
+  const { id, kept, objects } = instance;
+  await createDuplicate(run);
+  const reexamined = addFindings(examined, await reexamine());
+  run.canGet = offersGet(reexamined);
+  const created = await life.reread(id);
+  if (created === undefined)
+    throw new CloudInfraError("not_found", `the service created instance ${id}, but doesn't return it`);
+  const changes = new Changes(run, id, created.revision);
+  const first = await changes.update();
+  reportValues(run, created.fields, first);
+  reportLag(run, objects, first?.lag ?? objects);
+  await deleteInstance(run, { ...created, id: changes.id });
+  if (kept !== undefined) await isPurged(run, kept);
+  await reportFailures(run);
+  return addFindings(reexamined, run.findings);
 }
 
-class Exercise {
-  readonly facts: Facts;
+function offersGet(findings: readonly Finding[]): boolean {
+  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+}
 
+/** An update, and the instance after it, unless the service rejected the update. */
+interface Change extends Values {
+  readonly exchange: Exchange;
+  readonly status: number;
+  readonly lag?: Reads;
+}
+
+class Changes {
+  /** @param revision the last known revision */
   constructor(
-    private readonly life: Lifecycle,
-    private readonly exchanges: Exchanges,
-    private readonly arguments_: WireFields,
-    public examined: readonly Finding[],
-  ) {
-    const { region: _ofProject, ...own } = arguments_;
-    const labels = { probe: "true", other: "kept" };
-    const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
-    this.facts = { name: life.name, sent, canGet: offersGet(examined), all: exchanges.all };
-  }
+    private readonly run: Run,
+    public id: string,
+    private revision: string | undefined,
+  ) {}
 
-  async run(reexamine: () => Promise<readonly Finding[]>): Promise<void> {
-    const { facts, life } = this;
-    if (!(await this.createProject())) return;
-    const created = await this.createInstance();
-    if (created?.id === undefined) return;
-    const { id, ended } = created;
-    await this.createDuplicate();
-    this.examined = addFindings(this.examined, await reexamine());
-    facts.canGet = offersGet(this.examined);
-    const object = await life.reread(id);
-    if (object === undefined)
-      throw new CloudInfraError("not_found", `the service created instance ${id}, but doesn't return it`);
-    facts.created = object.fields;
-    const lastId = object.revision === undefined ? id : await this.update(id, object.revision);
-    await this.delete(lastId);
-    if (ended !== undefined && facts.end?.when === "kept") {
-      const status = await this.purgedStatus(ended);
-      if (status !== undefined)
-        facts.end = { when: "later", status, ms: Math.ceil(life.session.clock.now() - ended.at) };
+  /** Changes the labels and other fields. @returns the change of the labels */
+  async update(): Promise<Change | undefined> {
+    const { run } = this;
+    if (this.revision === undefined) {
+      const observation = "Not tried, because no revision was found";
+      run.limited("update", observation, "Set `revisionField`, and run the probe again");
+      return undefined;
     }
-    await this.readFailed();
-  }
-
-  private async createProject(): Promise<boolean> {
-    const { facts, life, arguments_ } = this;
-    if (life.projectId !== undefined) return true;
-    const fields = { name: facts.name, region: arguments_.region };
-    const { result, exchange } = await this.create(fields, {}, "project");
-    const { id } = result === undefined ? {} : await life.finish(result);
-    if (id === undefined) return this.reject(exchange, "project");
-    facts.sent = { ...facts.sent, project: id };
-    facts.project = exchange;
-    return true;
-  }
-
-  /** Creates the instance, and retries the creation if its operation fails. */
-  private async createInstance(): Promise<Finished | undefined> {
-    const { life, facts, exchanges } = this;
-    let { key, result, exchange } = await this.firstCreation();
-    for (let attempts = 1; result !== undefined; attempts++) {
-      const from = exchanges.all.length;
-      const { early, accepted } = await this.watch(result);
-      if (attempts === 1) await this.replay(key, exchange);
-      const finished = await life.finish({ ...result, accepted });
-      const { id, ended } = finished;
-      if (id !== undefined) {
-        facts.creation = exchange;
-        if (result.accepted.kind === "operation") {
-          facts.polls = exchanges.all.slice(from);
-          facts.end = ended === undefined ? { when: "at its end" } : await this.readEnded(ended);
-        }
-        facts.visibility = { early, late: await this.lag(id, isVisible) };
-        return finished;
-      }
-      if (attempts === MAX_CREATIONS) break;
-      key = uuidV4();
-      ({ result, exchange } = await this.create(facts.sent, { key }));
-    }
-    if (result !== undefined) await this.readFailed();
-    await this.reject(exchange, "instance");
-    return undefined;
-  }
-
-  /** Waits until the new instance is visible. Meanwhile, polls the operation to observe its progress. */
-  private async watch({ accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
-    if (accepted.kind !== "operation")
-      return { accepted, early: await this.lag("", isVisible, () => this.shownByName()) };
-    let { operation } = accepted;
-    const early = await this.lag("", isVisible, async () => {
-      if (!isTerminal(operation)) operation = (await this.poll(operation)).result ?? operation;
-      return this.shownByName();
-    });
-    return { early, accepted: { ...accepted, operation } };
-  }
-
-  /**
-   * Sends the first creation, after an invalid request with the same key. Services differ in whether the key of a rejected request can be
-   * reused.
-   */
-  private async firstCreation(): Promise<{ key: string; result?: Started; exchange: Exchange }> {
-    const { facts, life } = this;
-    const key = uuidV4();
-    const invalid = await this.create({ ...facts.sent, flavor: "unknown-probe" }, { key });
-    if (PERMISSION_STATUSES.includes(invalid.exchange.reply.status))
-      return { key, exchange: invalid.exchange };
-    facts.invalid = { exchange: invalid.exchange, isAccepted: invalid.result !== undefined };
-    if (invalid.result !== undefined) await life.finish(invalid.result);
-    const again = await this.create(facts.sent, { key, isRepeat: true });
-    facts.invalid.isKeyUsable = again.result !== undefined;
-    if (again.result !== undefined) return { key, ...again };
-    const newKey = uuidV4();
-    return { key: newKey, ...(await this.create(facts.sent, { key: newKey })) };
-  }
-
-  /** Repeats the creation request, and then sends a different request with the same key. */
-  private async replay(key: string, first: Exchange): Promise<void> {
-    const { facts } = this;
-    const repeat = { key, isRepeat: true };
-    const { exchange: second } = await this.create(facts.sent, repeat);
-    const location = ({ reply }: Exchange): string | undefined => reply.header("location");
-    const isSame =
-      second.reply.status < 300 && second.json.id === first.json.id && location(second) === location(first);
-    facts.replay = { second, isSame };
-    if (isSame)
-      facts.replay.other = (
-        await this.create({ ...facts.sent, name: `${facts.name}-other` }, repeat)
-      ).exchange;
-  }
-
-  /** Polls the operation of the creation twice after its end. */
-  private async readEnded(ended: Ended): Promise<NonNullable<Facts["end"]>> {
-    for (const reads of [1, 2] as const) {
-      const status = await this.purgedStatus(ended);
-      if (status !== undefined) return { when: "read", reads, status };
-    }
-    return { when: "kept" };
-  }
-
-  /** Returns the status of the reply if an ended operation was purged. */
-  private async purgedStatus({ operation }: Ended): Promise<number | undefined> {
-    const { error } = await this.poll(operation);
-    if (error !== undefined && error.code !== "not_found") throw error;
-    return error?.status;
-  }
-
-  private poll(operation: Operation) {
-    const { operations } = this.life.session.client;
-    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
-  }
-
-  private async createDuplicate(): Promise<void> {
-    const { result, exchange } = await this.create(this.facts.sent);
-    if (result !== undefined) await this.life.finish(result);
-    this.facts.duplicate = exchange;
-  }
-
-  /** Updates the labels and other fields. Returns the id, which may have changed with the name. */
-  private async update(id: string, revision: string): Promise<string> {
-    const { facts } = this;
-    const odd = await this.change(id, revision, { labels: ODD_LABELS });
-    const isOddAccepted = odd.reply.status < 400;
+    const odd = await this.change({ labels: ODD_LABELS });
+    const isOddAccepted = odd.status < 400;
     const labels = isOddAccepted ? ODD_LABELS : PLAIN_LABELS;
-    const first = isOddAccepted ? odd : await this.change(id, revision, { labels });
-    const update: Update = { first, isOddAccepted, relabeled: { ...facts.sent, labels } };
-    facts.update = update;
-    if (first.reply.status >= 400) return id;
+    const first = isOddAccepted ? odd : await this.change({ labels });
+    reportUpdate(run, first.exchange, isOddAccepted);
+    if (first.status >= 400) return first;
+    if (isMap(first.shown?.labels) && "other" in first.shown.labels)
+      run.limited("labels", "A label that an update omits stays", "Removing a label from the program fails");
+    else run.works("labels", "An update replaces all labels");
+    const { revision } = this;
     const fields = { labels: { probe: "second" } };
-    const second = await this.change(id, first.revision, fields, async () => {
-      update.busy = await this.put(id, first.revision, fields);
+    const second = await this.change(fields, async () => {
+      const { status } = (await this.put(revision, fields)).exchange.reply;
+      const observation = "An update during another one is";
+      if (status === 409)
+        run.works("busyInstance", `${observation} rejected (${status})`, { busyInstance: "refused" });
+      else run.works("busyInstance", `${observation} answered with ${status}`, { busyInstance: "accepted" });
     });
-    update.stale = await this.put(id, first.revision, fields);
-    const third = await this.change(id, second.revision, { labels });
-    if (second.reply.status < 400 && third.reply.status < 400)
-      update.isHash = third.revision !== undefined && third.revision === first.revision;
-    update.keys = await this.change(id, third.revision, { ssh_keys: [newSshKey(), newSshKey()] });
-    const { renamed, lastId } = await this.rename(id, update.keys.revision);
-    update.renamed = { exchange: renamed, isShown: lastId !== undefined, hasNewId: lastId !== id };
-    return lastId ?? id;
+    reportStale(run, (await this.put(revision, fields)).exchange);
+    const third = await this.change({ labels });
+    if (second.status < 400 && third.status < 400) {
+      if (this.revision !== undefined && this.revision === revision)
+        run.works("revisionOf", "Equal values have the same revision", { revisionOf: "shown" });
+      else run.works("revisionOf", "Each change has its own revision", { revisionOf: "changes" });
+    }
+    const keys = await this.change({ ssh_keys: [newSshKey(), newSshKey()] });
+    const shownKeys = keys.shown?.ssh_keys;
+    const areKeysShown = !Array.isArray(shownKeys) || shownKeys.length === 2;
+    const renamed = await this.rename();
+    reportFields(run, [
+      failureOf("ssh_keys", keys.status, areKeysShown, first.lag?.reads),
+      failureOf("name", renamed.status, renamed.isShown, first.lag?.lists),
+    ]);
+    return first;
   }
 
-  /** @returns the new id, or undefined if the service ignores the name */
-  private async rename(
-    id: string,
-    revision: string | undefined,
-  ): Promise<{ renamed: Exchange; lastId: string | undefined }> {
-    const name = `${this.facts.name}-renamed`;
-    const { result, exchange: renamed } = await this.sendCurrent(id, revision, { name });
-    await this.settled(result);
-    let lastId: string | undefined;
-    const read = async (): Promise<Shown> => {
-      const found = (await this.life.listed()).find(({ fields }) => fields.name === name);
-      lastId = found?.id ?? lastId;
-      return { lists: found?.fields, reads: found?.fields };
-    };
-    if (renamed.reply.status < 400) await this.lag(id, isVisible, read);
-    return { renamed, lastId };
-  }
-
-  private async delete(id: string): Promise<void> {
-    const { life, facts, exchanges } = this;
-    const request = life.session.client.instances.delete(id, life.context());
-    const { result, exchange } = await exchanges.attempt("DELETE", request);
-    facts.deletion = { exchange };
-    if (result === undefined) return;
-    await this.settled(result);
-    facts.deletion = { exchange, reads: await this.lag(id, (fields) => fields === undefined) };
-    // If the service may reuse ids, another instance is created to check whether it gets the same id.
-    if (!/^\d+$/.test(id) && !id.startsWith(facts.name)) return;
-    await life.forgetInstance(id);
-    const next = await this.create(facts.sent);
-    const nextId = next.result && (await life.finish(next.result)).id;
-    if (nextId !== undefined) facts.deletion.isIdReused = nextId === id;
-  }
-
-  private async readFailed(): Promise<void> {
-    this.facts.left = (await this.life.listed()).map(({ fields }) => fields);
+  private async rename(): Promise<{ status: number; isShown: boolean }> {
+    const { run } = this;
+    const name = `${run.life.name}-renamed`;
+    const { status } = (await this.putCurrent({ name })).exchange.reply;
+    let id: string | undefined;
+    if (status < 400)
+      await run.repeat(async () => {
+        id = (await run.named(name))?.id;
+        return id !== undefined;
+      });
+    if (id === undefined) return { status, isShown: false };
+    if (id === this.id) run.works("renaming", "Keeps the id", { idsFollowNames: false });
+    else run.works("renaming", "Changes the id", { idsFollowNames: true }, "The provider follows the new id");
+    this.id = id;
+    return { status, isShown: true };
   }
 
   /**
@@ -262,130 +151,172 @@ class Exercise {
    *
    * @param meanwhile called while an operation applies the change
    */
-  private async change(
-    id: string,
-    revision: string | undefined,
-    fields: WireFields,
-    meanwhile?: () => Promise<void>,
-  ): Promise<Change> {
-    const { result, exchange } = await this.sendCurrent(id, revision, fields);
-    if (result === undefined) return { ...exchange, lag: undefined, revision, shown: undefined };
-    if (exchange.reply.status === 202) await meanwhile?.();
-    await this.settled(result);
-    const [[name, wanted] = ["", ""]] = Object.entries(fields);
-    const lag = await this.lag(id, (shown) => hasChanged(shown?.[name], wanted));
-    const now = await this.life.reread(id);
-    return { ...exchange, lag, shown: now?.fields, revision: now?.revision };
-  }
-
-  /** Sends an update, and waits for its operation. */
-  private async put(id: string, revision: string | undefined, fields: WireFields): Promise<Exchange> {
-    const { result, exchange } = await this.sendPut(id, revision, fields);
-    await this.settled(result);
-    return exchange;
+  private async change(fields: WireFields, meanwhile?: () => Promise<void>): Promise<Change> {
+    const { run, id } = this;
+    const { result, exchange } = await this.putCurrent(fields, meanwhile);
+    const { status } = exchange.reply;
+    const wanted = { ...run.sent, ...fields };
+    if (result === undefined) return { exchange, status, wanted };
+    const [[name, value] = ["", ""]] = Object.entries(fields);
+    const isChanged = (shown: WireFields | undefined): boolean => hasChanged(shown?.[name], value);
+    const lag = await run.readUntil(isChanged, () => run.shown(id));
+    const now = await run.life.reread(id);
+    this.revision = now?.revision;
+    return { exchange, status, wanted, lag, shown: now?.fields };
   }
 
   /** Sends an update. If the revision is outdated, for example because replies lag, waits for a newer revision and retries the update. */
-  private async sendCurrent(id: string, revision: string | undefined, fields: WireFields) {
-    let last = revision;
-    let sent = await this.sendPut(id, last, fields);
-    for (const pause of PAUSES_MS) {
-      if (sent.exchange.reply.status !== 412) break;
-      if (pause > 0) await this.life.session.clock.sleep(pause, this.life.context().signal);
-      const now = await this.life.reread(id);
-      if (now?.revision === undefined || now.revision === last) continue;
-      last = now.revision;
-      sent = await this.sendPut(id, last, fields);
-    }
+  private async putCurrent(fields: WireFields, meanwhile?: () => Promise<void>) {
+    let sent = await this.put(this.revision, fields, meanwhile);
+    const isCurrent = (): boolean => sent.exchange.reply.status !== 412;
+    if (isCurrent()) return sent;
+    await this.run.repeat(async () => {
+      const now = await this.run.life.reread(this.id);
+      if (now?.revision === undefined || now.revision === this.revision) return false;
+      this.revision = now.revision;
+      sent = await this.put(this.revision, fields, meanwhile);
+      return isCurrent();
+    });
     return sent;
   }
 
-  private sendPut(id: string, revision: string | undefined, fields: WireFields) {
-    const body = JSON.stringify({ ...this.facts.sent, ...fields });
-    const { client } = this.life.session;
-    return this.exchanges.attempt(
-      "PUT",
-      client.instances.update(id, body, revision ?? "", this.life.context()),
-    );
-  }
-
-  private create(
-    fields: WireFields,
-    options?: Parameters<Lifecycle["create"]>[2],
-    kind: "project" | "instance" = "instance",
-  ) {
-    return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
-  }
-
-  /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */
-  private async settled(accepted: Accepted | undefined): Promise<void> {
-    if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
-      await this.life.end(accepted.operation);
-  }
-
-  /** Reads the instance from the list and from its URL until both contain the expected fields, for up to 30 s. */
-  private async lag(
-    id: string,
-    isExpected: (fields: WireFields | undefined) => boolean,
-    read: () => Promise<Shown> = () => this.shown(id),
-  ): Promise<Reads> {
-    const { session } = this.life;
-    const all: Shown[] = [];
-    const first = { lists: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY };
-    for (const [step, pause] of PAUSES_MS.entries()) {
-      if (pause > 0) await session.clock.sleep(pause, this.life.context().signal);
-      const now = await read();
-      all.push(now);
-      if (isExpected(now.lists)) first.lists = Math.min(first.lists, step);
-      if (isExpected(now.reads)) first.reads = Math.min(first.reads, step);
-      if (Number.isFinite(Math.max(first.lists, first.reads))) break;
-    }
-    return { ...first, seen: all };
-  }
-
-  private async shownByName(): Promise<Shown> {
-    const found = (await this.life.listed()).find(({ fields }) => fields.name === this.facts.name);
-    return found === undefined ? { lists: undefined, reads: undefined } : this.shown(found.id);
-  }
-
-  /** Returns the instance from the list and from its URL. If the service doesn't support the URL, the list item is used for both. */
-  private async shown(id: string): Promise<Shown> {
-    const { life, facts } = this;
-    const lists = (await life.listed()).find((one) => one.id === id)?.fields;
-    if (!facts.canGet) return { lists, reads: lists };
-    try {
-      return { lists, reads: (await life.session.client.instances.get(id, life.context())).fields };
-    } catch (error) {
-      if (!isCloudInfraError(error) || !["not_found", "unsupported"].includes(error.code)) throw error;
-      if (error.code === "unsupported") facts.canGet = false;
-      return { lists, reads: facts.canGet ? undefined : lists };
-    }
-  }
-
-  /** Records that the service rejected a creation. */
-  private async reject(exchange: Exchange, what: "project" | "instance"): Promise<false> {
-    const { client } = this.life.session;
-    const { projectId = "" } = this.life;
-    const projects = await client.projects.list(this.life.context("project"));
-    const isVisible = what === "project" || projects.some(({ id }) => id === projectId);
-    this.facts.refusal = { exchange, what, ...(!isVisible && { hiddenProject: projectId }) };
-    return false;
+  private async put(revision: string | undefined, fields: WireFields, meanwhile?: () => Promise<void>) {
+    const { life, sent: all, exchanges } = this.run;
+    const body = JSON.stringify({ ...all, ...fields });
+    const { instances } = life.session.client;
+    const request = instances.update(this.id, body, revision ?? "", life.context());
+    const sent = await exchanges.attempt("PUT", request);
+    if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
+    await this.run.settle(sent.result);
+    return sent;
   }
 }
 
-type Ended = NonNullable<Finished["ended"]>;
+function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
+  const { status } = first.reply;
+  if (status === 412) {
+    const observation = `The service rejected each revision that it returned (${causeOf(first)})`;
+    return run.limited("update", observation, "Updates fail until replies contain the current revision");
+  }
+  if (status >= 400) {
+    const observation = `Rejected (${causeOf(first)})`;
+    return run.limited("update", observation, "Changes fail: use `replaceOnChanges` or `ignoreChanges`");
+  }
+  const putReply = statusCode(first, [200, 204, 202]);
+  const isSlim = status === 200 && !("flavor" in first.json);
+  const observation = parts(
+    String(status),
+    isSlim && "a part of the instance",
+    isBare(first) && "no operation",
+    !isOddAccepted && "labels with capitals or spaces are rejected",
+  );
+  return run.works("update", observation, {
+    ...(putReply && { putReply }),
+    ...(status === 200 && { writeReply: isSlim ? "slim" : "full" }),
+    ...(isBare(first) && { acceptedReply: "bare" }),
+  });
+}
 
-const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
+function reportStale(run: Run, stale: Exchange) {
+  const { status } = stale.reply;
+  if (status === 412) return run.works("staleRevision", "An outdated If-Match is rejected (412)");
+  const overwritten = "An update may overwrite a concurrent change by another client";
+  if (status < 300)
+    return run.limited("staleRevision", `An outdated If-Match is accepted (${status})`, overwritten);
+  const failing = "If another client changes an instance at the same time, the update fails with this error";
+  return run.limited("staleRevision", `An outdated If-Match returned ${causeOf(stale)}`, failing);
+}
 
-function offersGet(findings: readonly Finding[]): boolean {
-  return findings.some(({ point, verdict }) => point === "singleObject" && verdict === "works");
+/** Returns the reason why a field didn't change. An outdated revision or a lagging reply proves nothing about the field. */
+function failureOf(name: string, status: number, isShown: boolean, lag = 0): string | undefined {
+  if (status === 412) return `${name}: not observed (outdated revision)`;
+  if (status >= 400) return `${name}: rejected (${status})`;
+  if (isShown) return undefined;
+  return `${name}: ${lag === Number.POSITIVE_INFINITY ? "not observed (replies lag)" : "ignored"}`;
+}
+
+function reportFields(run: Run, results: readonly (string | undefined)[]) {
+  const failures = results.filter((failure) => failure !== undefined);
+  if (failures.length === 0) return run.works("changedFields", "Names and SSH keys can be changed");
+  const consequence = failures.every((failure) => failure.includes("not observed"))
+    ? "Whether these properties can be changed is unknown"
+    : "Changes of these properties fail: list them in `replaceOnChanges` or `ignoreChanges`";
+  run.limited("changedFields", failures.join("; "), consequence);
+}
+
+async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
+  const { life } = run;
+  const request = life.session.client.instances.delete(id, life.context());
+  const { result, exchange } = await run.exchanges.attempt("DELETE", request);
+  if (result === undefined) return reportDeletion(run, exchange, created);
+  await run.settle(result);
+  const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
+  const reads = await run.readUntil(isGone, () => run.shown(id));
+  reportDeletion(run, exchange, created, reads);
+  // If the service may reuse ids, another instance is created to check whether it gets the same id.
+  if (!/^\d+$/.test(id) && !id.startsWith(life.name)) return;
+  await life.forgetInstance(id);
+  const next = await run.create(run.sent);
+  const nextId = next.result && (await life.finish(next.result)).id;
+  if (nextId === undefined) return;
+  if (nextId !== id) return run.works("idReuse", "A new instance gets a new id", { idReuse: false });
+  const consequence = `The service reuses ids: ${REFRESH_FIRST}`;
+  run.limited("idReuse", "A new instance gets the id of a deleted one", consequence, { idReuse: true });
+}
+
+/** @param reads undefined if the service rejected the deletion */
+function reportDeletion(run: Run, exchange: Exchange, created: WireFields, reads?: Reads) {
+  const status = statusCode(exchange, [204, 202, 200, 405]);
+  const behaviour: Partial<Behaviour> = {
+    ...(status && { deleteObject: status }),
+    ...(isBare(exchange) && { acceptedReply: "bare" }),
+  };
+  if (reads === undefined) {
+    const isOffered = ![404, 405, 501].includes(exchange.reply.status);
+    const consequence = isOffered
+      ? "`pulumi destroy` fails with this error"
+      : "`pulumi destroy` fails: set `retainOnDelete`, and delete objects with the service's own tools";
+    return run.limited("deletion", `Rejected (${causeOf(exchange)})`, consequence, behaviour);
+  }
+  const isLeft = (fields: WireFields | undefined): boolean =>
+    fields !== undefined && fields.status !== created.status && fields.status !== "deleting";
+  const last = Math.max(reads.lists, reads.reads);
+  const reply = `${exchange.reply.status}${isBare(exchange) ? ", without an operation" : ""}`;
+  const [left] = reads.seen.flatMap(({ lists, reads }) => [lists, reads].filter(isLeft));
+  if (left === undefined) {
+    if (Number.isFinite(last))
+      return run.works("deletion", `${reply}; the instance disappears ${after(last)}`, behaviour);
+    const remains = `the instance remains visible for more than ${formatDuration(timeOf(last))}`;
+    const consequence = "`pulumi destroy` waits until the instance disappears, and fails if it doesn't";
+    return run.limited("deletion", `${reply}; ${remains}`, consequence, behaviour);
+  }
+  const isIn = (place: keyof Shown): boolean => reads.seen.some((one) => isLeft(one[place]));
+  const softDeleteIn =
+    !run.canGet || (isIn("lists") && isIn("reads")) ? "both" : isIn("lists") ? "lists" : "reads";
+  const places = softDeleteIn === "both" ? "lists and reads" : softDeleteIn;
+  const end = Number.isFinite(last) ? `, and disappears ${after(last)}` : "";
+  return run.works(
+    "deletion",
+    `${reply}; the instance remains visible in ${places} with the status ${left.status}${end}`,
+    {
+      ...behaviour,
+      ...{ softDelete: String(left.status), softDeleteIn },
+      ...(Number.isFinite(last) && { softDeleteMs: momentOf(last) }),
+    },
+    "The provider treats it as deleted",
+  );
+}
+
+/** Reports whether a 202 reply contains neither an operation nor a `Location` header. */
+function isBare({ reply, json }: Exchange): boolean {
+  return reply.status === 202 && !("status" in json) && reply.header("location") === undefined;
 }
 
 /** Returns a valid public key whose private key is discarded. */
 function newSshKey(): string {
-  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
-  const field = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
-  const blob = Buffer.concat([field(Buffer.from("ssh-ed25519")), field(Buffer.from(x, "base64url"))]);
+  const { publicKey } = generateKeyPairSync("ed25519");
+  const key = publicKey.export({ format: "der", type: "spki" }).subarray(-32);
+  const blob = Buffer.concat([Buffer.from("\0\0\0\x0bssh-ed25519\0\0\0\x20"), key]); // with the length of each part
   return `ssh-ed25519 ${blob.toString("base64")} probe`;
 }
 

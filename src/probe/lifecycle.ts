@@ -1,6 +1,10 @@
+import { hash } from "node:crypto";
+import path from "node:path";
 import { v4 as uuidV4 } from "uuid";
+import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { readText, systemDisk, unlessMissing, writeWholeFile } from "../journal/disk";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
@@ -14,24 +18,92 @@ import {
 import { removeObject } from "../provider/delete/confirmed-deletion";
 import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
-import type { ProbeCreation, ProbeRecord, RecordFile } from "./record";
 
-/** A creation that the service has accepted. */
-export interface Started {
-  readonly creation: ProbeCreation;
-  readonly accepted: Accepted;
+const creation = v.object({
+  kind: v.picklist(["project", "instance"]),
+  key: v.string(),
+  /** The exact string that is sent as the body. */
+  body: v.string(),
+  /** Whether an earlier creation has the same key. A conflict about the key then means that this creation was rejected. */
+  isRepeat: v.optional(v.boolean()),
+  operation: v.optional(v.object({ id: v.string(), url: v.string() })),
+  id: v.optional(v.string()),
+});
+
+const record = v.object({
+  endpoint: v.string(),
+  /** The unique name with which the names of the probe's objects begin. */
+  name: v.string(),
+  /** The existing project of the instances. Without it, the probe creates a project. */
+  project: v.optional(v.string()),
+  creations: v.array(creation),
+});
+
+type ProbeCreation = v.InferOutput<typeof creation>;
+
+/** The record of everything that a probe may have created. */
+export type ProbeRecord = v.InferOutput<typeof record>;
+
+/** The record file of a probe. The file exists as long as the service may still have an object of the probe. */
+export class RecordFile {
+  private readonly path: string;
+
+  constructor(folder: string, endpoint: string) {
+    this.path = path.join(folder, `${hash("sha256", endpoint).slice(0, 12)}.probe`);
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be read or is damaged */
+  async read(): Promise<ProbeRecord | undefined> {
+    const text = await readText(systemDisk, this.path).catch(this.unusable("can't be read"));
+    const parsed = parseRecord(text ?? "");
+    return text !== undefined && parsed === undefined ? this.unusable("is damaged")() : parsed;
+  }
+
+  /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if there is a record of another probe */
+  async write(content: ProbeRecord): Promise<void> {
+    const isOwn = (text: string): boolean => parseRecord(text)?.name === content.name;
+    const writing = writeWholeFile(systemDisk, this.path, JSON.stringify(content), isOwn);
+    if ((await writing.catch(this.unusable("can't be written"))) !== undefined) throw notCleanedUp();
+  }
+
+  async remove(): Promise<void> {
+    await unlessMissing(systemDisk.unlink(this.path));
+  }
+
+  private unusable(why: string): (cause?: unknown) => never {
+    return (cause) => {
+      throw new CloudInfraError("input_invalid", `the record of the probe, ${this.path}, ${why}`, {
+        hint: "Make the folder writable, or set cloudinfra:journalDir to another one",
+        cause,
+      });
+    };
+  }
 }
 
-/** The result of a creation. */
-export interface Finished {
-  /** The id of the object, or `undefined` if the creation failed or the object can't be found. */
-  readonly id: string | undefined;
-  /** The operation and the time of the poll that returned its end, if any poll returned it. */
-  readonly ended?: { readonly operation: Operation; readonly at: number };
+function parseRecord(text: string): ProbeRecord | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), record), text);
+  return parsed.success ? parsed.output : undefined;
+}
+
+export function notCleanedUp(): CloudInfraError {
+  return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
+    hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",
+  });
+}
+
+export type Started = Awaited<ReturnType<Lifecycle["create"]>>;
+
+/** An operation whose end a poll has seen, and the time of that poll. */
+export interface Ended {
+  readonly operation: Operation;
+  readonly at: number;
 }
 
 type KindName = ProbeCreation["kind"];
 const kinds: Readonly<Record<KindName, Kind>> = { project: projectKind, instance: instanceKind };
+
+/** The statuses that a service may return if the token lacks a permission. */
+export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
 
 /** Creates and deletes the objects of a probe. Each creation is recorded on disk before its request is sent. */
 export class Lifecycle {
@@ -39,39 +111,28 @@ export class Lifecycle {
     readonly session: Session,
     private readonly file: RecordFile,
     private record: ProbeRecord,
-    private readonly signal: AbortSignal = new AbortController().signal,
+    private signal?: AbortSignal | undefined,
   ) {}
 
   get name(): string {
     return this.record.name;
   }
 
-  /** Returns the id of the project that contains the probe's instances. */
   get projectId(): string | undefined {
     return this.record.project ?? this.record.creations.find(({ kind }) => kind === "project")?.id;
   }
 
-  /** Returns a lifecycle that ignores the signal, for the cleanup after an interruption. */
-  uninterrupted(): Lifecycle {
-    return new Lifecycle(this.session, this.file, this.record);
-  }
-
   /** Returns the context of a call, which the probe's signal can abort. */
   context(kind: KindName = "instance"): Context {
-    return { ...listingContext(kinds[kind], this.session), signal: this.signal };
+    return { ...listingContext(kinds[kind], this.session), ...(this.signal && { signal: this.signal }) };
   }
 
-  /**
-   * Sends a creation request.
-   *
-   * @param options.isRepeat whether an earlier creation has the same key
-   * @throws CloudInfraError if the service rejects the request
-   */
+  /** @throws CloudInfraError if the service rejects the request */
   async create(
     kind: KindName,
     fields: object,
     { key = uuidV4(), isRepeat = false }: { readonly key?: string; readonly isRepeat?: boolean } = {},
-  ): Promise<Started> {
+  ) {
     const creation: ProbeCreation = { kind, key, body: JSON.stringify(fields), isRepeat };
     await this.extend([...this.record.creations, creation]);
     const accepted = await this.send(creation).catch(async (error: unknown) => {
@@ -86,16 +147,14 @@ export class Lifecycle {
     return { creation, accepted };
   }
 
-  /** Waits for the end of a creation, and determines the id of its object. */
-  async finish({ creation, accepted }: Started): Promise<Finished> {
-    const { operation } = accepted.kind === "operation" ? accepted : {};
-    const ended = operation && (await this.end(operation));
-    if (ended && !isSuccess(ended)) return { id: undefined };
-    const known =
-      accepted.kind === "object" ? accepted.object.id : ended && this.session.client.resultId(ended);
+  /** Waits for the end of a creation, and determines the id of its object. @returns no id if the creation failed, or its object can't be found */
+  async finish({ creation, accepted }: Started) {
+    const { id: known, operation } = await this.outcome(accepted);
+    if (operation && !isSuccess(operation)) return {};
     const id = known ?? (await this.newest(creation.kind))?.id;
     if (id !== undefined) await this.note(creation, { id });
-    return { id, ...(ended && { ended: { operation: ended, at: this.session.clock.now() } }) };
+    const ended: Ended | undefined = operation && { operation, at: this.session.clock.now() };
+    return { id, ended };
   }
 
   /** Waits for the end of an operation. Returns `undefined` if the operation is purged too early. */
@@ -108,12 +167,16 @@ export class Lifecycle {
     }
   }
 
-  /** Lists the instances of the probe. */
-  listed(): Promise<readonly ApiObject[]> {
-    return this.named("instance");
+  /**
+   * Lists the objects whose names begin with the probe's unique name. A service that ignores idempotency keys may have created several
+   * objects, and an operation may not contain the id of its object.
+   */
+  async list(kind: KindName = "instance", project = this.projectId): Promise<readonly ApiObject[]> {
+    if (kind === "project" && this.record.project !== undefined) return [];
+    const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
+    return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
   }
 
-  /** Reads a single instance of the probe. */
   reread(id: string): Promise<ApiObject | undefined> {
     return findFresh(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
   }
@@ -124,16 +187,18 @@ export class Lifecycle {
   }
 
   /**
-   * Deletes everything that the probe has created, and then the record. If the object of a creation is unknown, the request is repeated
-   * with the same key to find the object.
+   * Deletes everything that the probe has created, and the record, even after an interruption. A creation without a known object is sent
+   * again with its key, which leads to its object.
    *
    * @returns the objects that remain because the service doesn't support deletion
    * @throws CloudInfraError that lists the objects that may remain. The record is kept, so that `probe --clean` can delete them
    */
   async clean(): Promise<string[]> {
+    const { creations, name, project: given } = this.record;
+    this.signal = undefined;
     // If all creations were rejected, the token may not even have the permission to list instances.
-    if (this.record.creations.length === 0) return this.file.remove().then(() => []);
-    const remains: string[] = [];
+    if (creations.length === 0) return this.file.remove().then(() => []);
+    const remains = new Set<string>();
     let failure: CloudInfraError | undefined;
     /** Runs a step of the cleanup. An error doesn't stop the cleanup, unless the service can't be reached. */
     const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -143,35 +208,40 @@ export class Lifecycle {
         if (!isCloudInfraError(error)) throw error;
         failure ??= error;
       }
-      remains.push(what);
+      remains.add(what);
       return undefined;
     };
     const found = { project: new Set<string>(), instance: new Set<string>() };
-    for (const creation of this.record.creations) {
-      const what = creation.id === undefined ? `${ARTICLES[creation.kind]} named ${this.name}…` : "";
+    for (const creation of creations) {
+      const what = `${creation.kind === "project" ? "a project" : "an instance"} named ${name}…`;
       const id = creation.id ?? (await attempt(what, () => this.findObject(creation)));
       if (id !== undefined) found[creation.kind].add(id);
     }
-    const list = (kind: KindName, project?: string): Promise<readonly ApiObject[] | undefined> =>
-      attempt(`other ${kind}s named ${this.name}…`, () => this.named(kind, project));
-    for (const { id } of (await list("project")) ?? []) found.project.add(id);
-    const projects = this.record.project === undefined ? [...found.project] : [this.record.project];
-    for (const project of projects)
-      for (const { id } of (await list("instance", project)) ?? []) found.instance.add(id);
+    const findOthers = async (kind: KindName, project?: string): Promise<void> => {
+      const others = await attempt(`other ${kind}s named ${name}…`, () => this.list(kind, project));
+      for (const { id } of others ?? []) found[kind].add(id);
+    };
+    await findOthers("project");
+    const projects = given === undefined ? [...found.project] : [given];
+    for (const project of projects) await findOthers("instance", project);
     for (const kind of ["instance", "project"] as const) {
-      const hasRest = kind === "project" && remains.length > 0; // a project with instances can't be deleted
+      const hasRest = kind === "project" && remains.size > 0; // a project with instances can't be deleted
       for (const id of found[kind]) {
-        const remove = async (): Promise<boolean> =>
-          !hasRest && (await this.remove(kind, id, kind === "instance" ? projects[0] : undefined));
-        if ((await attempt(`${kind} ${id}`, remove)) === false) remains.push(`${kind} ${id}`);
+        const what = `${kind} ${id}`;
+        const place = kind === "instance" ? projects[0] : undefined;
+        const remove = async (): Promise<boolean> => !hasRest && (await this.remove(kind, id, place));
+        if (!(await attempt(what, remove))) remains.add(what);
       }
     }
-    if (failure !== undefined) throw cleaningFailed([...new Set(remains)], failure);
+    if (failure !== undefined) {
+      const message = `these objects may remain: ${[...remains].join(", ")}`;
+      const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
+      throw new CloudInfraError(failure.code, message, { hint, cause: failure });
+    }
     await this.file.remove();
-    return remains;
+    return [...remains];
   }
 
-  /** Adds details to the record of a creation. */
   private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
     const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
     return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
@@ -190,21 +260,16 @@ export class Lifecycle {
   private newest(kind: KindName): Promise<ApiObject | undefined> {
     const isNew = (object: ApiObject): boolean =>
       !isDeleted(object) && !this.record.creations.some((one) => one.kind === kind && one.id === object.id);
-    const read = async (): Promise<ApiObject | undefined> => (await this.named(kind)).find(isNew);
-    return readUntil(
-      this.context(kind),
-      read,
-      (found) => found !== undefined,
-      () => "catching up",
-    );
+    const read = async (): Promise<ApiObject | undefined> => (await this.list(kind)).find(isNew);
+    return readUntil(this.context(kind), read, Boolean, () => "catching up");
   }
 
   private async findObject(creation: ProbeCreation): Promise<string | undefined> {
     const { operation } = creation;
     const found = operation && (await fetchOperation(this.context(creation.kind), operation));
-    if (found !== undefined) return this.idOf({ kind: "operation", operation: found });
+    if (found !== undefined) return (await this.outcome({ kind: "operation", operation: found })).id;
     try {
-      return await this.idOf(await this.send(creation));
+      return (await this.outcome(await this.send(creation))).id;
     } catch (error) {
       // The service may have accepted the request with an earlier token, even if it rejects the current token.
       const { status = 401 } = isCloudInfraError(error) ? error : {};
@@ -213,24 +278,10 @@ export class Lifecycle {
     }
   }
 
-  private async idOf(accepted: Accepted): Promise<string | undefined> {
-    if (accepted.kind === "object") return accepted.object.id;
-    if (accepted.kind === "none") return undefined;
-    const ended = await this.end(accepted.operation);
-    return ended && this.session.client.resultId(ended);
-  }
-
-  /**
-   * Lists the objects whose names begin with the probe's unique name. A service that ignores idempotency keys may have created several
-   * objects, and an operation may not contain the id of its object.
-   */
-  private async named(
-    kind: KindName,
-    project: string | undefined = this.projectId,
-  ): Promise<readonly ApiObject[]> {
-    if (kind === "project" && this.record.project !== undefined) return [];
-    const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
-    return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
+  private async outcome(accepted: Accepted): Promise<{ id?: string | undefined; operation?: Operation }> {
+    if (accepted.kind === "object") return { id: accepted.object.id };
+    const operation = accepted.kind === "operation" ? await this.end(accepted.operation) : undefined;
+    return operation === undefined ? {} : { id: this.session.client.resultId(operation), operation };
   }
 
   /** Deletes an object. Returns `false` if the service doesn't support deletion. */
@@ -244,17 +295,6 @@ export class Lifecycle {
       throw error;
     }
   }
-}
-
-/** The statuses that a service may return if the token lacks a permission. */
-export const PERMISSION_STATUSES: readonly number[] = [401, 403, 404];
-
-const ARTICLES = { project: "a project", instance: "an instance" } as const;
-
-function cleaningFailed(remains: readonly string[], cause: CloudInfraError): CloudInfraError {
-  const message = `these objects may remain: ${remains.join(", ")}`;
-  const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
-  return new CloudInfraError(cause.code, message, { hint, cause });
 }
 
 /** Reports whether a creation was rejected. If an earlier creation has the same key, a conflict is also a rejection. */

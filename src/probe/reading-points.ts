@@ -1,59 +1,32 @@
-import { isPathSegment } from "../api/endpoint";
 import { REVISION_FIELDS, revisionOf } from "../api/objects";
-import type { WireReply, WireRequest } from "../api/transport";
-import type { CloudInfraError } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
 import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/resource-fields";
-import { isDeleted } from "../provider/lookup/object-getter";
-import { fails, limited, type Points, parts, point, type Result, unknown, works } from "./report";
-
-// This module contains the points of the report that require only GET requests.
-
-/** A request of the client, and its reply. */
-export interface Exchange {
-  readonly request: WireRequest;
-  readonly reply: WireReply;
-  /** The JSON object in the reply, or an empty object if the reply contains no JSON object. */
-  readonly json: WireFields;
-  /** The time from the start of the request to the end of the reply, in milliseconds. */
-  readonly tookMs: number;
-  /** The time of the reply on this machine's clock, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** The first page of a list. */
-export interface List {
-  /** The reply to a request with `limit=200`. */
-  readonly limited: Exchange;
-  /** The first page. The request has no `limit` if the service rejects `limit=200`. */
-  readonly page: Exchange;
-  readonly items: readonly WireFields[];
-  /** The reason why the provider can't use the list. */
-  readonly error: CloudInfraError | undefined;
-  readonly cursors: "work" | "not observed" | { readonly fault: string };
-}
-
-/** The replies to the probe's GET requests. */
-export interface Samples {
-  readonly base: string;
-  readonly exchanges: readonly Exchange[];
-  readonly projects: List;
-  readonly instances: List;
-  /** The reply to a list request for the instances of a nonexistent project. */
-  readonly emptyPage: Exchange;
-  readonly filters: { readonly checked: readonly string[]; readonly faults: readonly string[] };
-  /** The list item of an instance, or of a project if there is no instance. */
-  readonly item: WireFields | undefined;
-  /** The reply to a GET request for the object in `item`. */
-  readonly single: Exchange | undefined;
-  /** The instance from its own URL, or else from the list. */
-  readonly instance: WireFields | undefined;
-  readonly wrongToken: Exchange;
-  readonly unknownOperation: Exchange;
-  readonly unknownInstance: Exchange;
-}
+import type { Session } from "../provider/session";
+import {
+  accessPoints,
+  cursorOf,
+  type Exchanges,
+  hasUsableId,
+  isDeletedItem,
+  type List,
+  Reader,
+  type Samples,
+} from "./reading";
+import {
+  type Finding,
+  fails,
+  judge,
+  limited,
+  type Point,
+  type Points,
+  parts,
+  point,
+  type Result,
+  unknown,
+  works,
+} from "./report";
 
 export const REFRESH_FIRST =
   "run `pulumi refresh` before `pulumi destroy` if objects are deleted outside Pulumi";
@@ -70,32 +43,50 @@ const RATE_HEADERS = [
   ...["ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit", "ratelimit", "ratelimit-policy"],
 ];
 
-const slug = (name: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[^a-z\d]+/g, "-")
-    .replace(/^-|-$/g, "");
+export interface Examined {
+  readonly findings: Finding[];
+  /** An existing instance of the account. */
+  readonly instance?: WireFields | undefined;
+}
 
-/** Creates a function that judges an instance. Without an instance, the verdict is `unknown`. */
-const ofInstance =
-  (judge: (instance: WireFields, samples: Samples) => Result) =>
-  (samples: Samples): Result =>
-    samples.instance === undefined ? unknown("No instance exists") : judge(samples.instance, samples);
+/**
+ * Examines a service with about 15 GET requests. Each request may take up to 30 s.
+ *
+ * @param exchanges the requests and replies of the session's client
+ * @returns a finding for each point, or only the findings about a wrong address or token
+ * @throws CloudInfraError if a later request has no reply
+ */
+export async function examine(
+  session: Session,
+  exchanges: Exchanges,
+  signal?: AbortSignal,
+): Promise<Examined> {
+  const { access, samples } = await new Reader(session, exchanges, signal).read();
+  const findings = judge(accessPoints, access);
+  if (samples === undefined) return { findings };
+  return { findings: [...findings, ...judge(readingPoints, samples)], instance: samples.instance };
+}
 
+const instancePoint = (
+  title: string,
+  judge: (instance: WireFields, samples: Samples) => Result,
+): Point<Samples> =>
+  point(title, (samples) =>
+    samples.instance === undefined ? unknown("No instance exists") : judge(samples.instance, samples),
+  );
+
+/** This module contains the points of the report that require only GET requests. */
 export const readingPoints = {
   wrongToken: point("Wrong token", ({ wrongToken: { reply } }) => {
     const { status, problem } = reply;
     const observation = `${status} with ${problem === undefined ? "no" : "a"} problem document`;
     if (status === 401) return works(observation);
-    return status < 300
-      ? limited(
-          `Accepted (${status})`,
-          "The service doesn't check tokens: anyone who can reach the service can change your objects",
-        )
-      : limited(
-          observation,
-          "The provider renews tokens only after a 401. If a token expires, run the command again",
-        );
+    const unchecked =
+      "The service doesn't check tokens: anyone who can reach the service can change your objects";
+    if (status < 300) return limited(`Accepted (${status})`, unchecked);
+    const consequence =
+      "The provider renews tokens only after a 401. If a token expires, run the command again";
+    return limited(observation, consequence);
   }),
   problems: point("Problem documents", ({ wrongToken, unknownOperation, unknownInstance }) => {
     const errors = [wrongToken, unknownOperation, unknownInstance].filter(({ reply }) => reply.status >= 400);
@@ -104,24 +95,16 @@ export const readingPoints = {
       return limited("Some errors have no problem document", "Error messages show only the status");
     const all = (name: string): unknown[] => errors.map(({ json }) => json[name]);
     const [ids, details] = [all("trace_id"), all("detail")];
-    const traceIds = ids.every((id) => id === undefined)
-      ? "missing"
-      : ids.every((id) => id === "")
-        ? "empty"
-        : ids.every((id) => /^[0-]+$/.test(String(id)))
-          ? "zeros"
-          : ids.length > 1 && new Set(ids).size === 1
-            ? "constant"
-            : "fresh";
+    const isConstant = ids.length > 1 && new Set(ids).size === 1;
+    const traceIds =
+      styleOf(ids, { missing: /^undefined$/, empty: /^$/, zeros: /^[0-]+$/ }) ??
+      (isConstant ? "constant" : "fresh");
+    const isLong = details.some((detail) => String(detail).length > 10_000);
     const problemDetail = details.some(Array.isArray)
       ? "list"
-      : details.every((detail) => detail === undefined)
-        ? "missing"
-        : details.some((detail) => String(detail).length > 10_000)
-          ? "long"
-          : "text";
+      : (styleOf(details, { missing: /^undefined$/ }) ?? (isLong ? "long" : "text"));
     const numbersAsText = all("status").some((status) => typeof status === "string");
-    const behaviour = { traceIds, problemDetail, numbersAsText } satisfies Partial<Behaviour>;
+    const behaviour: Partial<Behaviour> = { traceIds, problemDetail, numbersAsText };
     const observation = parts(
       "each error has one",
       `trace ids: ${traceIds}`,
@@ -130,14 +113,13 @@ export const readingPoints = {
     );
     if (traceIds === "fresh") return works(observation, behaviour);
     const consequence = "The service's operators can't find a failed request by its trace id";
-    return limited(observation, consequence, { behaviour });
+    return limited(observation, consequence, behaviour);
   }),
   projectPages: point("Pages of projects", ({ projects }) => judgePages(projects)),
-  instancePages: point("Pages of instances", ({ instances }) =>
-    judgePages(instances, {
-      instanceLimit: instances.limited.reply.status === 200 ? "accepted" : "refused",
-    }),
-  ),
+  instancePages: point("Pages of instances", ({ instances }) => {
+    const isAccepted = instances.limited.reply.status === 200;
+    return judgePages(instances, { instanceLimit: isAccepted ? "accepted" : "refused" });
+  }),
   emptyPage: point("Empty pages", ({ emptyPage: { reply, json } }) => {
     if (reply.status >= 300) return works(`An unknown project in a filter is rejected (${reply.status})`);
     const { items, next_cursor: cursor } = json;
@@ -146,42 +128,25 @@ export const readingPoints = {
     const shown = emptyItems === "list" ? "empty list" : emptyItems;
     return works(`items: ${shown}; next_cursor: ${lastCursor}`, { emptyItems, lastCursor });
   }),
-  filters: point(
-    "Filters",
-    ofInstance((_, { filters: { checked, faults } }) => {
-      if (checked.length === 0) return unknown("The instance has no project, status or label to filter by");
-      if (faults.length === 0) return works(`Work: ${checked.join(", ")}`);
-      return limited(parts(...faults), "`getInstances` returns wrong results if you use these filters");
-    }),
-  ),
+  filters: instancePoint("Filters", (_, { filters: { checked, faults } }) => {
+    if (checked.length === 0) return unknown("The instance has no project, status or label to filter by");
+    if (faults.length === 0) return works(`Work: ${checked.join(", ")}`);
+    return limited(parts(...faults), "`getInstances` returns wrong results if you use these filters");
+  }),
   ids: point("Ids", ({ projects, instances }) => {
     const items = [...instances.items, ...projects.items];
     const [sample] = items;
     if (sample === undefined) return unknown("No object exists");
     const unusable = items.find((fields) => !hasUsableId(fields));
-    if (unusable !== undefined)
-      return limited(
-        `The id "${unusable.id}" can't be a part of a URL`,
-        "Refreshes, changes and deletions of this object fail",
-      );
-    const matches = (pattern: RegExp): boolean => items.every(({ id }) => pattern.test(String(id)));
-    const isSlug = ({ id, name }: WireFields): boolean =>
-      typeof name === "string" && [String(id), String(id).replace(/-\d+$/, "")].includes(slug(name));
-    const ids =
-      typeof sample.id === "number"
-        ? "number"
-        : matches(/^\d+$/)
-          ? "counter"
-          : matches(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i)
-            ? "uuid"
-            : items.every(isSlug)
-              ? "slug"
-              : "prefixed";
-    const example = ids === "number" ? "numbers" : `such as ${sample.id}`;
-    const observation = `Style: ${ids}, ${example}`;
+    if (unusable !== undefined) {
+      const observation = `The id "${unusable.id}" can't be a part of a URL`;
+      return limited(observation, "Refreshes, changes and deletions of this object fail");
+    }
+    const ids = idStyleOf(items);
+    const observation = `Style: ${ids}, ${ids === "number" ? "numbers" : `such as ${sample.id}`}`;
     return ids === "uuid" || ids === "prefixed"
       ? works(observation, { ids })
-      : limited(observation, `The service may reuse ids: ${REFRESH_FIRST}`, { behaviour: { ids } });
+      : limited(observation, `The service may reuse ids: ${REFRESH_FIRST}`, { ids });
   }),
   dates: point("Dates", ({ single, item }) => {
     if (item === undefined) return unknown("No object exists");
@@ -200,58 +165,50 @@ export const readingPoints = {
     const what = instance === undefined ? "a project" : "an instance";
     if (status === 200) return works(`Returns ${what}`, { getObject: 200 });
     const observation = `${status} for ${what} that the list contains`;
-    return status === 404 || status === 405 || status === 410 || status === 501
-      ? limited(
-          observation,
-          "The provider reads lists instead, which takes more time in projects with many instances",
-          status === 404 || status === 405 ? { behaviour: { getObject: status } } : {},
-        )
-      : limited(observation, "A refresh of a few objects fails with this error");
+    if (![404, 405, 410, 501].includes(status))
+      return limited(observation, "A refresh of a few objects fails with this error");
+    const consequence =
+      "The provider reads lists instead, which takes more time in projects with many instances";
+    return limited(observation, consequence, status === 404 || status === 405 ? { getObject: status } : {});
   }),
-  listItems: point(
-    "List items",
-    ofInstance((_, { single, item = {} }) => {
-      if (single?.reply.status !== 200) return works("Are the only source of values");
-      const itemsWithout = Object.keys(single.json).filter((name) => !(name in item));
-      if (itemsWithout.length === 0) return works("Contain all fields", { itemsWithout });
-      const consequence = "A refresh reads instances one by one if a field may have changed";
-      return works(`Omit ${itemsWithout.join(", ")}`, { itemsWithout }, consequence);
-    }),
-  ),
-  emptyFields: point(
-    "Empty fields",
-    ofInstance((instance) => {
-      if (Object.values(instance).includes(null)) return works("Shown as null", { absentValues: "null" });
-      const absent = instanceFields.map(({ wire }) => wire).filter((wire) => !(wire in instance));
-      const observation = absent.length === 0 ? "None is empty" : `${absent.join(", ")} not returned`;
-      return works(observation, { absentValues: "omitted" });
-    }),
-  ),
-  revision: point(
-    "Revision",
-    ofInstance((instance, { single }) => {
-      const etag = single?.reply.status === 200 ? single.reply.header("etag") : undefined;
-      const isInField = revisionOf(instance, undefined, undefined).revision !== undefined;
-      const field = isInField ? REVISION_FIELDS.find((name) => instance[name] !== undefined) : undefined;
-      const isWeak = etag?.startsWith("W/") ?? false;
-      const header = etag === undefined ? undefined : isWeak ? "a weak ETag header" : "the ETag header";
-      const [place, other] = [header, field && `the field ${field}`].filter(Boolean);
-      if (place !== undefined) {
-        const revision = isWeak ? "weak" : etag === undefined ? "body" : field ? "both" : "header";
-        const observation = other === undefined ? `Only in ${place}` : `In ${place} and ${other}`;
-        return works(observation, { revision, ...(field && { revisionField: field }) });
-      }
-      const unusual = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
-      if (unusual !== undefined)
-        return limited(`Perhaps in the field ${unusual}`, "Updates require the setting `revisionField`", {
-          settings: { revisionField: unusual },
-          behaviour: { revision: "body", revisionField: unusual },
-        });
-      const consequence =
-        "Updates fail: use `replaceOnChanges`, or set `revisionField` if another field has it";
-      return limited("Not found", consequence, { behaviour: { revision: "none" } });
-    }),
-  ),
+  listItems: instancePoint("List items", (_, { single, item = {} }) => {
+    if (single?.reply.status !== 200) return works("Are the only source of values");
+    const itemsWithout = Object.keys(single.json).filter((name) => !(name in item));
+    if (itemsWithout.length === 0) return works("Contain all fields", { itemsWithout });
+    const consequence = "A refresh reads instances one by one if a field may have changed";
+    return works(`Omit ${itemsWithout.join(", ")}`, { itemsWithout }, consequence);
+  }),
+  emptyFields: instancePoint("Empty fields", (instance) => {
+    if (Object.values(instance).includes(null)) return works("Shown as null", { absentValues: "null" });
+    const absent = instanceFields.map(({ wire }) => wire).filter((wire) => !(wire in instance));
+    const observation = absent.length === 0 ? "None is empty" : `${absent.join(", ")} not returned`;
+    return works(observation, { absentValues: "omitted" });
+  }),
+  revision: instancePoint("Revision", (instance, { single }) => {
+    const etag = single?.reply.status === 200 ? single.reply.header("etag") : undefined;
+    const isInField = revisionOf(instance, undefined, undefined).revision !== undefined;
+    const field = isInField ? REVISION_FIELDS.find((name) => instance[name] !== undefined) : undefined;
+    const isWeak = etag?.startsWith("W/") ?? false;
+    const header = etag === undefined ? undefined : isWeak ? "a weak ETag header" : "the ETag header";
+    const places = [header, field && `the field ${field}`].filter(Boolean);
+    if (places.length > 0) {
+      const revision = isWeak ? "weak" : etag === undefined ? "body" : field ? "both" : "header";
+      const observation = `${places.length === 1 ? "Only in" : "In"} ${places.join(" and ")}`;
+      return works(observation, { revision, ...(field && { revisionField: field }) });
+    }
+    const revisionField = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
+    const required = "Updates require the setting `revisionField`";
+    if (revisionField !== undefined)
+      return limited(
+        `Perhaps in the field ${revisionField}`,
+        required,
+        { revision: "body", revisionField },
+        { revisionField },
+      );
+    const consequence =
+      "Updates fail: use `replaceOnChanges`, or set `revisionField` if another field has it";
+    return limited("Not found", consequence, { revision: "none" });
+  }),
   ipAddress: point("Public address", ({ single, instances }) => {
     const objects = [...(single?.reply.status === 200 ? [single.json] : []), ...instances.items];
     for (const object of objects) {
@@ -262,12 +219,9 @@ export const readingPoints = {
         return works(observation, { ipField, publicIpShows });
       }
       const other = Object.keys(object).find((name) => isAddress(object[name]) && !isPrivate(object[name]));
+      const consequence = "The output `ipAddress` requires the setting `ipAddressField`";
       if (other !== undefined)
-        return limited(
-          `In the field ${other}`,
-          "The output `ipAddress` requires the setting `ipAddressField`",
-          { settings: { ipAddressField: other } },
-        );
+        return limited(`In the field ${other}`, consequence, {}, { ipAddressField: other });
     }
     return unknown("No instance has a public address");
   }),
@@ -281,22 +235,17 @@ export const readingPoints = {
   unknownOperation: point("Unknown operation", ({ unknownOperation: { reply } }) => {
     const { status } = reply;
     if (status === 404 || status === 410) return works(String(status), { purgedStatus: status });
-    return limited(
-      String(status),
-      "If the service purges an operation, waiting for it fails: run `pulumi up` again",
-    );
+    const consequence = "If the service purges an operation, waiting for it fails: run `pulumi up` again";
+    return limited(String(status), consequence);
   }),
-  otherFields: point(
-    "Other fields",
-    ofInstance((instance) => {
-      const isOther = (name: string): boolean => !KNOWN_FIELDS.has(name) && !UNUSUAL_REVISIONS.test(name);
-      const others = Object.keys(instance).filter(isOther);
-      if (others.length === 0) return works("None");
-      // The profile contains only the names of fields, because their values may be private.
-      const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
-      return works(others.join(", "), { extraFields }, "The provider ignores them");
-    }),
-  ),
+  otherFields: instancePoint("Other fields", (instance) => {
+    const isOther = (name: string): boolean => !KNOWN_FIELDS.has(name) && !UNUSUAL_REVISIONS.test(name);
+    const others = Object.keys(instance).filter(isOther);
+    if (others.length === 0) return works("None");
+    // The profile contains only the names of fields, because their values may be private.
+    const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
+    return works(others.join(", "), { extraFields }, "The provider ignores them");
+  }),
   links: point("Links", ({ base, item, single }) => {
     const link = single?.json.url ?? item?.url;
     if (typeof link !== "string") return unknown("No object has a link");
@@ -309,10 +258,10 @@ export const readingPoints = {
   speed: point("Round trips", ({ exchanges }) => {
     const times = exchanges.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
     const median = times[Math.floor(times.length / 2)] ?? 0;
-    const observation = `${Math.round(median)} ms (median), ${Math.round(times.at(-1) ?? 0)} ms (maximum) of ${times.length}`;
-    return median < 1_000
-      ? works(observation)
-      : limited(observation, "Commands are slow, because each change takes several round trips");
+    const maximum = Math.round(times.at(-1) ?? 0);
+    const observation = `${Math.round(median)} ms (median), ${maximum} ms (maximum) of ${times.length}`;
+    if (median < 1_000) return works(observation);
+    return limited(observation, "Commands are slow, because each change takes several round trips");
   }),
   rateLimit: point("Rate limit", ({ exchanges }) => {
     const rejected = exchanges.filter(({ reply }) => reply.status === 429).length;
@@ -320,12 +269,9 @@ export const readingPoints = {
       const value = exchanges.map(({ reply }) => reply.header(name)).find((one) => one !== undefined);
       return value === undefined ? [] : [`${name}: ${value}`];
     });
-    if (rejected > 0)
-      return limited(
-        parts(`${rejected} of ${exchanges.length} replies had the status 429`, ...headers),
-        "Large stacks take longer: the provider sends fewer requests after each 429",
-      );
-    return works(headers.length === 0 ? "No header announces a limit" : headers.join("; "));
+    if (rejected === 0) return works(headers.join("; ") || "No header announces a limit");
+    const observation = parts(`${rejected} of ${exchanges.length} replies had the status 429`, ...headers);
+    return limited(observation, "Large stacks take longer: the provider sends fewer requests after each 429");
   }),
   clock: point("Clock", ({ projects: { page } }) => {
     const date = Date.parse(page.reply.header("date") ?? "");
@@ -351,24 +297,35 @@ function judgePages(
   const behaviour = { ...limit, ...(isShort && { pageSize: items.length }) };
   const accepted = isAccepted ? "accepts limit=200" : `rejects limit=200 (${reply.status})`;
   const size = isLast ? `${items.length} on one page` : `pages of ${items.length}`;
-  if (typeof cursors === "object")
-    return fails(parts(accepted, cursors.fault), "Refreshes and lookups fail, because lists are incomplete", {
-      behaviour,
-    });
+  const incomplete = "Refreshes and lookups fail, because lists are incomplete";
+  if (typeof cursors === "object") return fails(parts(accepted, cursors.fault), incomplete, behaviour);
   if (cursors === "not observed") return unknown(parts(accepted, size, "cursors not observed"), behaviour);
   const observation = parts(accepted, size, "cursors work");
   return isAccepted && !isShort
     ? works(observation, behaviour)
-    : limited(observation, "Refreshing many objects takes more requests", { behaviour });
+    : limited(observation, "Refreshing many objects takes more requests", behaviour);
 }
 
-/** Reports whether the id of an object can be part of a URL. */
-export const hasUsableId = ({ id }: WireFields): boolean => isPathSegment(String(id));
+function styleOf<Style extends string>(
+  values: readonly unknown[],
+  styles: Readonly<Record<Style, RegExp>>,
+): Style | undefined {
+  const names = Object.keys(styles) as Style[];
+  return names.find((name) => values.every((value) => styles[name].test(String(value))));
+}
 
-export const isDeletedItem = (fields: WireFields): boolean => isDeleted({ id: String(fields.id), fields });
+function idStyleOf(items: readonly WireFields[]): NonNullable<Behaviour["ids"]> {
+  if (typeof items[0]?.id === "number") return "number";
+  const ids = items.map(({ id }) => id);
+  const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+  return styleOf(ids, { counter: /^\d+$/, uuid }) ?? (items.every(hasSlug) ? "slug" : "prefixed");
+}
 
-export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
-  return (typeof cursor === "string" && cursor !== "") || typeof cursor === "number"
-    ? String(cursor)
-    : undefined;
+/** Whether the id of an object is its name in lower case without spaces, perhaps with a number. */
+function hasSlug({ id, name }: WireFields): boolean {
+  const slug = String(name)
+    .toLowerCase()
+    .replace(/[^a-z\d]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return typeof name === "string" && [String(id), String(id).replace(/-\d+$/, "")].includes(slug);
 }

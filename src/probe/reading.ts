@@ -1,25 +1,29 @@
 import type { ApiObject, CallOptions, Page } from "../api/client";
-import { pathOf } from "../api/endpoint";
+import { isPathSegment, pathOf } from "../api/endpoint";
 import type { Observer } from "../api/request";
-import type { WireRequest } from "../api/transport";
+import type { WireReply, WireRequest } from "../api/transport";
 import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { oneLine } from "../diagnostics/format";
+import { hintFor } from "../diagnostics/hints";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
+import { isDeleted } from "../provider/lookup/object-getter";
 import type { Session } from "../provider/session";
-import { accessPoints } from "./access-points";
-import {
-  cursorOf,
-  type Exchange,
-  hasUsableId,
-  isDeletedItem,
-  type List,
-  readingPoints,
-  type Samples,
-} from "./reading-points";
-import { type Finding, judge } from "./report";
+import { fails, type Points, parts, point, works } from "./report";
 
-/** Records the requests and replies of a client. */
+/** A request of the client, and its reply. */
+export interface Exchange {
+  readonly request: WireRequest;
+  readonly reply: WireReply;
+  /** The JSON object in the reply, or an empty object if the reply contains no JSON object. */
+  readonly json: WireFields;
+  /** The time from the start of the request to the end of the reply, in milliseconds. */
+  readonly tookMs: number;
+  /** The time of the reply on this machine's clock, in milliseconds since 1970. */
+  readonly at: number;
+}
+
 export class Exchanges {
   readonly all: Exchange[] = [];
 
@@ -53,61 +57,94 @@ export class Exchanges {
   }
 }
 
+/** The first page of a list. */
+export type List = Awaited<ReturnType<Reader["list"]>>;
+
+/** The replies to the probe's GET requests. */
+export type Samples = Awaited<ReturnType<Reader["samples"]>>;
+
+interface Access {
+  readonly base: string;
+  readonly tokenOrigin: string;
+  readonly error?: CloudInfraError | undefined;
+  /** The address of the API on the same host, if the configured endpoint is wrong. */
+  readonly elsewhere?: string | undefined;
+}
+
+/** The points of the report that depend on the first request. */
+export const accessPoints = {
+  address: point("Address", ({ base, error, elsewhere }) => {
+    if (error === undefined || isDenied(error))
+      return works(`${base} offers this API${base.startsWith("https:") ? ", over TLS" : ""}`);
+    const observation = parts(error.summary);
+    if (elsewhere?.endsWith("/v1"))
+      return fails(observation, `The API is at ${elsewhere}`, {}, { endpoint: elsewhere });
+    if (elsewhere !== undefined) {
+      const consequence = `The API is at ${elsewhere}, but this package requires an address that ends in /v1`;
+      return fails(observation, consequence);
+    }
+    if (error.code !== "timeout") return fails(observation, hintFor(error) ?? "Correct the endpoint");
+    return error.status === undefined
+      ? fails(observation, "Check that the service is running and that no firewall blocks it")
+      : fails(observation, "Run the command again when the service has recovered");
+  }),
+  token: point("Token", ({ tokenOrigin, error }) => {
+    if (error === undefined) return works(`The service accepts the token from ${tokenOrigin}`);
+    if (!isDenied(error)) return undefined;
+    const { status, problem } = error;
+    const what =
+      status === 403 ? "lacks the permission to list projects" : "is rejected when listing projects";
+    const reason = problem?.detail ?? problem?.code ?? "no reason given";
+    const observation = `The token from ${tokenOrigin} ${what} (${status}): ${reason}`;
+    return fails(observation, hintFor(error) ?? "Set a valid token");
+  }),
+} satisfies Points<Access>;
+
+const isDenied = ({ code }: CloudInfraError): boolean => code === "unauthorized" || code === "forbidden";
+
 const WRONG_TOKEN = "pulumi-cloudinfra-probe-wrong-token";
 /** An id that no object has. Some services accept only UUIDs as ids. */
 const NO_ID = "00000000-0000-4000-8000-000000000000";
 const TIMEOUT_MS = 30_000;
 
-/** The result of the read-only requests. */
-export interface Examined {
-  readonly findings: Finding[];
-  /** An existing instance of the account. */
-  readonly instance?: WireFields | undefined;
-}
-
-/**
- * Examines a service with about 15 GET requests. Each request may take up to 30 s.
- *
- * @param exchanges the requests and replies of the session's client
- * @returns a finding for each point, or only the findings about a wrong address or token
- * @throws CloudInfraError if a later request has no reply
- */
-export function examine(session: Session, exchanges: Exchanges, signal?: AbortSignal): Promise<Examined> {
-  return new Reader(session, exchanges, signal).examine();
-}
-
-class Reader {
+/** Sends the GET requests of `examine`, and collects their replies. */
+export class Reader {
   constructor(
     private readonly session: Session,
     private readonly exchanges: Exchanges,
     private readonly signal: AbortSignal | undefined,
   ) {}
 
-  async examine(): Promise<Examined> {
+  /** @returns no samples if the address or the token is wrong */
+  async read(): Promise<{ access: Access; samples?: Samples }> {
     const { endpoint: base, tokenOrigin } = this.session.client;
-    const { exchanges } = this;
     const access = { base, tokenOrigin };
     let projects: List;
     try {
       projects = await this.list("projects");
     } catch (error) {
       if (!isCloudInfraError(error) || !["unreachable", "timeout"].includes(error.code)) throw error;
-      return { findings: judge(accessPoints, { ...access, error }) };
+      return { access: { ...access, error } };
     }
     const { error, page } = projects;
     if (error !== undefined && !(error.code === "bad_reply" && "items" in page.json)) {
       const isElsewhere = error.code === "not_this_service" || error.code === "not_found";
-      const elsewhere = isElsewhere ? await this.findApi(base) : undefined;
-      return { findings: judge(accessPoints, { ...access, error, elsewhere }) };
+      return { access: { ...access, error, elsewhere: isElsewhere ? await this.findApi(base) : undefined } };
     }
+    return { access, samples: await this.samples(projects) };
+  }
+
+  async samples(projects: List) {
+    const { endpoint: base } = this.session.client;
     const instances = await this.list("instances");
     const readable = instances.items.filter(hasUsableId);
     const instanceItem = readable.find((fields) => !isDeletedItem(fields)) ?? readable[0];
+    /** The list item of an instance, or of a project if there is no instance. */
     const item = instanceItem ?? projects.items.find(hasUsableId);
-    const path = item && pathOf(instanceItem ? "instances" : "projects", String(item.id));
-    const single = path === undefined ? undefined : await this.get(path);
-    const samples: Samples = {
-      ...{ base, projects, instances, item, single, exchanges: exchanges.all },
+    const single = item && (await this.get(pathOf(instanceItem ? "instances" : "projects", String(item.id))));
+    return {
+      ...{ base, projects, instances, item, single, exchanges: this.exchanges.all },
+      /** The instance from its own URL, or else from the list. */
       instance: instanceItem && (single?.reply.status === 200 ? single.json : instanceItem),
       wrongToken: await this.get("/projects", { token: WRONG_TOKEN }),
       unknownOperation: await this.get(`/operations/${NO_ID}`),
@@ -115,8 +152,6 @@ class Reader {
       emptyPage: await this.get("/instances", { query: { project: NO_ID } }),
       filters: await this.filters(instanceItem),
     };
-    const findings = [...judge(accessPoints, access), ...judge(readingPoints, samples)];
-    return { findings, instance: samples.instance };
   }
 
   private get call(): CallOptions {
@@ -132,16 +167,14 @@ class Reader {
   }
 
   /** Reads the first page like the provider, and then two pages of one object each. */
-  private async list(name: "projects" | "instances"): Promise<List> {
-    const { client } = this.session;
-    const pages =
-      name === "projects" ? client.projects.pages(this.call) : client.instances.pages({}, this.call);
-    const { error, exchange: page } = await this.exchanges.attempt(
-      "GET",
-      find(pages, () => true),
-    );
+  async list(name: "projects" | "instances") {
+    const { projects, instances } = this.session.client;
+    const pages = name === "projects" ? projects.pages(this.call) : instances.pages({}, this.call);
+    const first = find(pages, () => true);
+    const { error, exchange: page } = await this.exchanges.attempt("GET", first);
     const isLimited = ({ request: { url } }: Exchange): boolean =>
       url.searchParams.get("limit") === "200" && url.pathname.endsWith(`/${name}`);
+    /** Differs from the page if the service rejects `limit=200`. */
     const limited = this.exchanges.all.findLast(isLimited) ?? page;
     const items = itemsOf(page);
     const hasMore = items.length > 1 || cursorOf(page) !== undefined;
@@ -149,7 +182,7 @@ class Reader {
     return { limited, page, items, error, cursors };
   }
 
-  private async followCursors(path: string): Promise<List["cursors"]> {
+  private async followCursors(path: string): Promise<"work" | "not observed" | { readonly fault: string }> {
     const first = await this.get(path, { query: { limit: "1" } });
     if (itemsOf(first).length > 1) return "not observed"; // the service ignores small limits
     const cursor = cursorOf(first);
@@ -161,7 +194,7 @@ class Reader {
   }
 
   /** Checks filters by values of an instance, and by values that no instance has. */
-  private async filters(instance: WireFields | undefined): Promise<Samples["filters"]> {
+  private async filters(instance: WireFields | undefined) {
     const { project, status, labels } = instance ?? {};
     const [label] = isMap(labels) ? Object.entries(labels) : [];
     const id = referencedId(project);
@@ -198,7 +231,6 @@ class Reader {
   }
 }
 
-/** Returns the first page that matches, without reading further pages. */
 async function find(pages: AsyncIterable<Page>, matches: (page: Page) => boolean): Promise<Page | undefined> {
   for await (const page of pages) if (matches(page)) return page;
   return undefined;
@@ -206,4 +238,26 @@ async function find(pages: AsyncIterable<Page>, matches: (page: Page) => boolean
 
 function itemsOf({ json: { items } }: Exchange): WireFields[] {
   return Array.isArray(items) ? items.filter(isMap) : [];
+}
+
+export function cursorOf({ json: { next_cursor: cursor } }: Exchange): string | undefined {
+  const isCursor = (typeof cursor === "string" && cursor !== "") || typeof cursor === "number";
+  return isCursor ? String(cursor) : undefined;
+}
+
+/** Reports whether the id of an object can be part of a URL. */
+export const hasUsableId = ({ id }: WireFields): boolean => isPathSegment(String(id));
+
+export const isDeletedItem = (fields: WireFields): boolean => isDeleted({ id: String(fields.id), fields });
+
+/** Describes a rejection by its status, and by its code or detail. */
+export function causeOf({ reply: { status, problem } }: Exchange, part?: "code" | "detail"): string {
+  const text = part === undefined ? (problem?.detail ?? problem?.code) : problem?.[part];
+  const short = text && oneLine(text).replace(/ +/g, " ").slice(0, 200);
+  return short === undefined ? String(status) : `${status}: ${short}`;
+}
+
+/** Returns the status of a reply if it is one of the `known` statuses. */
+export function statusCode<const T extends number>({ reply }: Exchange, known: readonly T[]): T | undefined {
+  return known.find((status) => status === reply.status);
 }

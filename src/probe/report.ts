@@ -8,26 +8,24 @@ import type { Behaviour } from "../emulator";
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
-/** The observation about one point, and its consequences. */
+type Switches = Partial<Behaviour>;
+type Settings = { readonly [Name in SettingName]?: string };
+
 export interface Result {
   readonly verdict: Verdict;
   /** The observed behavior of the service. The text contains no values of objects except ids. */
   readonly observation: string;
-  /** The consequence of the observation for users, if any. */
-  readonly consequence?: string;
-  /** The settings that this service requires. */
-  readonly settings?: { readonly [Name in SettingName]?: string };
+  readonly consequence?: string | undefined;
+  readonly settings?: Settings;
   /** The switches that make the emulator behave in the same way. */
-  readonly behaviour?: Partial<Behaviour>;
+  readonly behaviour?: Switches;
 }
 
-/** A line of the report. */
 export interface Finding extends Result {
   readonly point: string;
   readonly title: string;
 }
 
-/** A point on which services differ. */
 export interface Point<Facts> {
   readonly title: string;
   /** Evaluates the facts of the probe. Returns `undefined` if the probe ended too early. */
@@ -39,30 +37,23 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
-export const works = (
-  observation: string,
-  behaviour: Partial<Behaviour> = {},
-  consequence?: string,
-): Result => ({
-  ...{ verdict: "works", observation, behaviour },
-  ...(consequence !== undefined && { consequence }),
+export const works = (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
+  ...{ verdict: "works", observation, behaviour, consequence },
 });
 
 const withConsequence =
   (verdict: "limited" | "fails") =>
-  (observation: string, consequence: string, more: Pick<Result, "settings" | "behaviour"> = {}): Result => ({
-    ...{ verdict, observation, consequence },
-    ...more,
+  (observation: string, consequence: string, behaviour: Switches = {}, settings: Settings = {}): Result => ({
+    ...{ verdict, observation, consequence, behaviour, settings },
   });
 
 export const limited = withConsequence("limited");
 export const fails = withConsequence("fails");
 
-export const unknown = (observation: string, behaviour: Partial<Behaviour> = {}): Result => ({
+export const unknown = (observation: string, behaviour: Switches = {}): Result => ({
   ...{ verdict: "unknown", observation, behaviour },
 });
 
-/** Evaluates the facts for each point of a table. */
 export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   return Object.entries(points).flatMap(([point, { title, judge }]) => {
     const result = judge(facts);
@@ -70,7 +61,6 @@ export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   });
 }
 
-/** Joins the parts of an observation with semicolons. */
 export function parts(...all: readonly (string | false | undefined)[]): string {
   const text = all.filter(Boolean).join("; ");
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -81,12 +71,10 @@ export function addFindings(findings: readonly Finding[], later: readonly Findin
   return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
 }
 
-/** Reports whether the package can be used with the service. */
 export function isUsable(findings: readonly Finding[]): boolean {
   return findings.every(({ verdict }) => verdict !== "fails");
 }
 
-/** Returns the settings that the service requires, by name. */
 export function requiredSettings(findings: readonly Finding[]): Readonly<Record<string, string>> {
   return Object.assign({}, ...findings.map(({ settings }) => settings));
 }
@@ -158,12 +146,6 @@ function tableRow(cells: readonly string[], widths: readonly number[]): string[]
 }
 
 /** Wraps a text at spaces. A word that is longer than the width gets its own line. */
-function wrapped(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1) ?? "";
-    if (last !== "" && last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
-  }
-  return lines;
+function wrapped(text: string, width: number): readonly string[] {
+  return text.match(new RegExp(`[^ ].{0,${width - 1}}(?= |$)|[^ ]+`, "g")) ?? [""];
 }

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
 import { profileText, readProfile } from "../../src/emulator/profile";
 import { systemClock } from "../../src/polling/clock";
-import { Exchanges, examine } from "../../src/probe/reading";
+import { Exchanges } from "../../src/probe/reading";
+import { examine } from "../../src/probe/reading-points";
 import {
   type Finding,
   formatReport,

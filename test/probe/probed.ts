@@ -1,13 +1,12 @@
 import { expect, onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/polling/clock";
-import type { accessPoints } from "../../src/probe/access-points";
-import { type changingPoints, exercise } from "../../src/probe/changing";
-import { Lifecycle } from "../../src/probe/lifecycle";
-import { Exchanges, examine } from "../../src/probe/reading";
-import type { readingPoints } from "../../src/probe/reading-points";
-import { RecordFile } from "../../src/probe/record";
+import { exercise } from "../../src/probe/changing";
+import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
+import { type accessPoints, Exchanges } from "../../src/probe/reading";
+import { examine, type readingPoints } from "../../src/probe/reading-points";
 import type { Finding } from "../../src/probe/report";
+import type { changingPoints } from "../../src/probe/run";
 import { Sessions } from "../../src/provider/session";
 import { emptyFolder } from "../journal/folder";
 
