@@ -33,7 +33,7 @@ const PLAIN_LABELS = { probe: "plain" };
  * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
  * @param examined the findings of the read-only requests
  * @param reexamine examines the service again while the instance exists
- * @returns all findings. One has the verdict `fails` if nothing could be created
+ * @returns all findings. If nothing could be created, one finding has the verdict `fails`
  * @throws CloudInfraError if a request has no reply
  */
 export async function exercise(

@@ -30,7 +30,7 @@ export async function createProject(run: Run, region: unknown): Promise<boolean>
 /**
  * Creates the instance, and retries if its operation fails.
  *
- * @returns undefined if nothing could be created. `kept` is the operation if it can still be read, `objects` how long the instance lags
+ * @returns `undefined` if nothing could be created. `kept` is the operation if the service still returns it. `objects` describes the lag
  */
 export async function createInstance(run: Run) {
   const { life, exchanges } = run;
@@ -65,7 +65,7 @@ export async function createInstance(run: Run) {
 
 const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
 
-/** Reads the new instance, and meanwhile polls its operation, which shows its progress only while it is running. */
+/** Reads the new instance until it is visible. Meanwhile, polls the operation to observe its progress. */
 async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
   let last = accepted;
   const early = await run.readUntil(isVisible, async () => {
@@ -210,7 +210,7 @@ function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[
 
 const FOUND_WITHOUT_IT = "The provider finds the result without it";
 
-/** Polls the operation of the creation twice after its end. @returns the operation unless it is purged */
+/** Polls the operation of the creation twice after its end. Returns `undefined` if the service has purged the operation. */
 async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | undefined> {
   if (ended === undefined) {
     run.works("finishedOperation", "Is purged when it ends", { operationKeptPolls: 0 }, FOUND_WITHOUT_IT);
@@ -221,7 +221,7 @@ async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | un
   return ended;
 }
 
-/** Reads an ended operation again. @param reads how often its end has been read, if that may be the reason why it is purged */
+/** Reads an ended operation again. @param reads the number of earlier reads, if the service may purge an operation after a few reads */
 export async function isPurged(run: Run, { operation, at }: Ended, reads?: 1 | 2): Promise<boolean> {
   const { error } = await run.poll(operation);
   if (error === undefined) return false;
@@ -259,7 +259,7 @@ const PROGRESS = {
   ...{ bursts: "progress in quarters", linear: "progress grows" },
 };
 
-/** @returns undefined if too few replies show the progress of a running operation */
+/** Returns `undefined` if too few replies contain the progress of a running operation. */
 function progressOf(
   states: readonly WireFields[],
   running: readonly Exchange[],

@@ -32,9 +32,9 @@ const creation = v.object({
 
 const record = v.object({
   endpoint: v.string(),
-  /** The unique name with which the names of the probe's objects begin. */
+  /** The unique prefix of the names of the probe's objects. */
   name: v.string(),
-  /** The existing project of the instances. Without it, the probe creates a project. */
+  /** The id of an existing project for the instances. Without this id, the probe creates a project. */
   project: v.optional(v.string()),
   creations: v.array(creation),
 });
@@ -44,7 +44,7 @@ type ProbeCreation = v.InferOutput<typeof creation>;
 /** The record of everything that a probe may have created. */
 export type ProbeRecord = v.InferOutput<typeof record>;
 
-/** The record file of a probe. The file exists as long as the service may still have an object of the probe. */
+/** The record file of a probe. The file exists as long as the service may still contain an object of the probe. */
 export class RecordFile {
   private readonly path: string;
 
@@ -93,7 +93,7 @@ export function notCleanedUp(): CloudInfraError {
 
 export type Started = Awaited<ReturnType<Lifecycle["create"]>>;
 
-/** An operation whose end a poll has seen, and the time of that poll. */
+/** An operation that has ended, and the time of the poll that returned its end. */
 export interface Ended {
   readonly operation: Operation;
   readonly at: number;
@@ -147,7 +147,7 @@ export class Lifecycle {
     return { creation, accepted };
   }
 
-  /** Waits for the end of a creation, and determines the id of its object. @returns no id if the creation failed, or its object can't be found */
+  /** Waits for the end of a creation, and finds its object. Returns no id if the creation failed, or if the object can't be found */
   async finish({ creation, accepted }: Started) {
     const { id: known, operation } = await this.outcome(accepted);
     if (operation && !isSuccess(operation)) return {};
@@ -168,7 +168,7 @@ export class Lifecycle {
   }
 
   /**
-   * Lists the objects whose names begin with the probe's unique name. A service that ignores idempotency keys may have created several
+   * Lists the objects whose names begin with the probe's prefix. A service that ignores idempotency keys may have created several
    * objects, and an operation may not contain the id of its object.
    */
   async list(kind: KindName = "instance", project = this.projectId): Promise<readonly ApiObject[]> {
@@ -187,8 +187,8 @@ export class Lifecycle {
   }
 
   /**
-   * Deletes everything that the probe has created, and the record, even after an interruption. A creation without a known object is sent
-   * again with its key, which leads to its object.
+   * Deletes everything that the probe has created, and then the record, even after an interruption. If the object of a creation is unknown,
+   * the request is repeated with the same key to find the object.
    *
    * @returns the objects that remain because the service doesn't support deletion
    * @throws CloudInfraError that lists the objects that may remain. The record is kept, so that `probe --clean` can delete them

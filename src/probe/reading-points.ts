@@ -321,7 +321,7 @@ function idStyleOf(items: readonly WireFields[]): NonNullable<Behaviour["ids"]> 
   return styleOf(ids, { counter: /^\d+$/, uuid }) ?? (items.every(hasSlug) ? "slug" : "prefixed");
 }
 
-/** Whether the id of an object is its name in lower case without spaces, perhaps with a number. */
+/** Reports whether the id of an object is its name in lower case without spaces, possibly with a number. */
 function hasSlug({ id, name }: WireFields): boolean {
   const slug = String(name)
     .toLowerCase()

@@ -9,7 +9,7 @@ import type { Lifecycle } from "./lifecycle";
 import type { Exchange, Exchanges } from "./reading";
 import { type Finding, fails, limited, parts, type Result, works } from "./report";
 
-/** The titles of the points that only changes show, in the order of the report. */
+/** The titles of the points that require changes to objects, in the order of the report. */
 export const changingPoints = {
   projectCreation: "Creation of projects",
   invalidValues: "Invalid values",
@@ -38,13 +38,13 @@ export const changingPoints = {
 type PointId = keyof typeof changingPoints;
 type CreateOptions = Parameters<Lifecycle["create"]>[2];
 
-/** What the list and the own URL of an instance show: by default, its fields. */
+/** The results for one instance from the list and from its own URL. By default, a result consists of the instance's fields. */
 export interface Shown<Value = WireFields | undefined> {
   readonly lists: Value;
   readonly reads: Value;
 }
 
-/** Repeated reads of an instance, and the numbers of those that are the first to show a change. Infinity if none does. */
+/** Repeated reads of an instance, and the number of the first read that contains a change. The number is infinite if no read does. */
 export interface Reads extends Shown<number> {
   readonly seen: readonly Shown[];
 }
@@ -64,7 +64,7 @@ export function after(read: number): string {
   return `${Number.isFinite(read) ? "within" : "not within"} ${formatDuration(timeOf(read))}`;
 }
 
-/** What the steps of `probe --create` share: requests and findings. */
+/** The requests and findings that the steps of `probe --create` share. */
 export class Run {
   private readonly found = new Map<PointId, Finding>();
 
@@ -84,7 +84,7 @@ export class Run {
   readonly limited = this.reporter(limited);
   readonly fails = this.reporter(fails);
 
-  /** Returns a function that adds a finding, or replaces the one about the same point. */
+  /** Returns a function that adds a finding, or replaces an earlier finding about the same point. */
   private reporter<Observed extends unknown[]>(result: (...observed: Observed) => Result) {
     return (point: PointId, ...observed: Observed): void => {
       this.found.set(point, { point, title: changingPoints[point], ...result(...observed) });
@@ -112,7 +112,7 @@ export class Run {
       await this.life.end(accepted.operation);
   }
 
-  /** Calls a function after each pause until it returns true, for up to 30 s. */
+  /** Calls a function repeatedly until it returns true, for up to 30 s. */
   async repeat(isDone: () => Promise<boolean>): Promise<void> {
     const { session, signal } = this.life.context();
     for (const pause of PAUSES_MS) {
@@ -208,13 +208,13 @@ export async function reportFailures(run: Run): Promise<void> {
 export const isPoll = ({ request }: Exchange): boolean => request.url.pathname.includes("/operations/");
 export const isEnd = ({ status }: WireFields): boolean => !/^(pending|running)$/i.test(String(status));
 
-/** The fields of a request, and those of the instance after it, if the service has accepted it. */
+/** The fields of a request, and the fields of the instance afterwards if the service has accepted the request. */
 export interface Values {
   readonly wanted: WireFields;
   readonly shown?: WireFields | undefined;
 }
 
-/** Reports how the service returns the values of a creation, and of a change of the labels. */
+/** Reports how the service returns the values of a creation and of an update of the labels. */
 export function reportValues(run: Run, created: WireFields, relabeled: Values | undefined) {
   const { sent, canGet } = run;
   const names = Object.keys(sent).filter((name) => name !== "public_ip");
