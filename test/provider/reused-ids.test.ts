@@ -120,7 +120,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 describe("an instance with a later creation date than in the state", () => {
   test.each([
     { how: "its generated name", laterMs: DAY_MS },
-    { how: "its name, if the creation may have ended at the later date", laterMs: MINUTE_MS, name: "web" },
+    { how: "its name and the creation may have ended at the later date", laterMs: MINUTE_MS, name: "web" },
   ])("is the same one if it still has $how", async ({ laterMs, name }) => {
     const { service, web, id, sent } = await rebuilt(laterMs, { ...(name && { name }) });
     await web.refresh();
@@ -150,6 +150,14 @@ describe("an instance with a later creation date than in the state", () => {
       );
     expect(sent()).toEqual([]);
     expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("is deleted only when the service no longer returns it", async () => {
+    const { service, web } = await rebuilt(DAY_MS);
+    Object.assign(service.emulator.behaviour, { softDelete: "ending", softDeleteMs: 5_000 });
+    const before = service.clock.now();
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.clock.now() - before).toBeGreaterThan(5_000);
   });
 
   test("is managed again after `pulumi state delete` and an `up` with the `import` option", async () => {
