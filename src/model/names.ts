@@ -51,7 +51,12 @@ function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
 /** Reports whether the provider generated the name of a resource. The name may have been changed since then. */
 function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;
-  return isAutonamed === true || name.endsWith(nameSuffix(key));
+  return isAutonamed === true || hasRandomName({ key, name });
+}
+
+/** Reports whether a name contains the random characters of the resource's key, so that no other object has this name. */
+export function hasRandomName({ key, name }: NamedInputs): boolean {
+  return key !== undefined && name?.endsWith(nameSuffix(key)) === true;
 }
 
 const nameSuffix = (key: string): string => `-${key.slice(0, KEY_DIGITS)}`;

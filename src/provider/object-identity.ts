@@ -1,11 +1,13 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
+import { hasRandomName, isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
+import { compareRemoteValues } from "../model/remote-values";
 import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { forgetDeletionRequest, isProjectVisible } from "./absence";
-import { type Context, identityOf, warnWithoutSecrets } from "./context";
+import { argumentsOf, type Context, identityOf, warnWithoutSecrets } from "./context";
 import type { ObjectRef } from "./lookup/object-getter";
 import type { ResourceTracker } from "./resource-tracker";
 
@@ -124,14 +126,35 @@ export function alreadyManaged({ name }: Kind, id: string, owner = "another reso
 }
 
 /**
- * The assumed maximum duration of a creation, in seconds. In the first reply, `created_at` may be the start of the creation, and in later
- * replies the end.
+ * The assumed maximum duration of a creation, in seconds. While the creation is running, `created_at` may be its start, and then its end.
+ * If reads lag, the state may still contain the start.
  */
 const LONGEST_CREATION_S = 3_600;
 
-/** Reports whether the object with the recorded id was created after the recorded object, because services may reuse ids (I1). */
-export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
-  return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
+/** Whether the object with the recorded id is the recorded object. If the evidence is contradictory, the result is `unclear`. */
+export type IdentityMatch = "same" | "different" | "unclear";
+
+/**
+ * Compares the object with the recorded id to the recorded object, because services may reuse ids (I1). A later creation date alone proves
+ * nothing, because services may also set the date when they rebuild or restore an object.
+ */
+export function compareIdentity(
+  { kind }: Pick<Context, "kind">,
+  { fields }: ApiObject,
+  state: Partial<Recorded>,
+): IdentityMatch {
+  const { createdAt, isEcho, name, remoteValues = {}, applied = {}, pending } = state;
+  if (!isLaterMoment(fields.created_at, createdAt)) return "same";
+  const mayBeEnd = !isLaterMoment(fields.created_at, createdAt, LONGEST_CREATION_S);
+  if (mayBeEnd && isEcho) return "same";
+  const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
+  if (hasRandomName(state) && isNamed(name, remoteValues.name)) return "same";
+  const compared = kind.fields.filter((field) => field.name === "name" || field.change === "replace");
+  const known = { values: argumentsOf({ kind }, state), remoteValues, applied };
+  const { drifted } = compareRemoteValues(compared, known, fields);
+  // An update of unknown outcome may have renamed the object.
+  if (drifted.includes("name") && !isNamed(name, remoteValues.name, pending?.asked?.name)) return "different";
+  return mayBeEnd && drifted.every((one) => one === "name") ? "same" : "unclear";
 }
 
 /**
@@ -139,7 +162,7 @@ export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partia
  * independent checks while the project is visible. A warning mentions the other object, which isn't changed.
  *
  * @param shown the object with the recorded id, as it was just read
- * @throws CloudInfraError `forbidden` if the token may belong to another account
+ * @throws CloudInfraError `forbidden` if the object may be a different one, or if the token may belong to another account
  */
 export async function isIdReused(
   context: Context,
@@ -147,10 +170,14 @@ export async function isIdReused(
   shown: ApiObject,
   state: Partial<Recorded>,
 ): Promise<boolean> {
-  if (!isSuccessor(shown, state)) return false;
+  const identity = compareIdentity(context, shown, state);
+  if (identity === "same") return false;
   const first = { missing: shown.isFromOwnUrl ? "get" : "list" } as const;
   const again = await context.session.finder.findAgain(ref, first, context);
-  if ("found" in again && !isSuccessor(again.found, state)) return false;
+  const other = "found" in again ? compareIdentity(context, again.found, state) : identity;
+  if (other === "same") return false;
+  // A list may omit the name.
+  if (identity !== "different" && other !== "different") throw mayBeDifferent(context, shown, state);
   if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, ref, shown);
   await warnWithoutSecrets(
     context,
@@ -163,6 +190,32 @@ export async function isIdReused(
 function describeSuccessor({ name }: Kind, { fields }: ApiObject): string {
   const title = typeof fields.name === "string" ? ` "${fields.name}"` : "";
   return `another ${name}${title}, created at ${String(fields.created_at)},`;
+}
+
+/** Throws an error unless an object that is about to be updated is the recorded object. */
+export function requireSameObject(context: Context, shown: ApiObject, state: Recorded): void {
+  const identity = compareIdentity(context, shown, state);
+  if (identity === "different") throw idReused(context, shown);
+  if (identity === "unclear") throw mayBeDifferent(context, shown, state);
+}
+
+/** Returns the error for an object that may be the recorded object with a new creation date, or a different object with its id. */
+function mayBeDifferent(
+  { kind: { name } }: Context,
+  { id, fields }: ApiObject,
+  { createdAt }: Partial<Recorded>,
+): CloudInfraError {
+  return new CloudInfraError(
+    "forbidden",
+    `${name} ${id} may now be a different ${name}: it was created at ${String(fields.created_at)}, but the ${name} in the state was ` +
+      `created at ${String(createdAt)}`,
+    {
+      hint:
+        `Nothing was changed. Check the token, and check the ${name} in the service. If it is still the same ${name}, set the \`import\` ` +
+        "option to its id. Then run `pulumi state delete <urn>` and `pulumi up`. Without the `import` option, `pulumi up` creates another " +
+        name,
+    },
+  );
 }
 
 function mayBeOtherAccount(
@@ -182,7 +235,7 @@ function mayBeOtherAccount(
 }
 
 /** Returns the error for an update of an object whose id now belongs to a different object. */
-export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
+function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",
     `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`,

@@ -67,6 +67,15 @@ export const ofRequests: readonly Provocation[] = [
       }),
   },
   {
+    code: "forbidden",
+    when: "an instance that was created after the instance in the state",
+    provoke: () =>
+      later("read", ({ emulator }, id) => {
+        const one = emulator.instances.get(id);
+        return one && Object.assign(one, { createdAt: one.createdAt + 24 * 3_600_000 });
+      }),
+  },
+  {
     code: "not_found",
     when: "the project of an instance",
     provoke: () => creating(() => {}, { project: "prj-none" }),

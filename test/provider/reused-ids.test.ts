@@ -22,25 +22,21 @@ async function replacedByOthers(behaviour: Partial<Behaviour> = {}, others = "db
 }
 
 describe("another instance that has the id of a deleted one", () => {
-  const behaviours: readonly { how: string; behaviour: Partial<Behaviour>; name?: string }[] = [
+  const behaviours: readonly { how: string; behaviour: Partial<Behaviour> }[] = [
     { how: "with counters", behaviour: {} },
-    { how: "with names", behaviour: { ids: "slug" }, name: "web" },
     { how: "without GET of one instance", behaviour: { getObject: 405 } },
     { how: "with fractional dates in lists", behaviour: { fractionalDates: true } },
   ];
 
-  test.each(behaviours)(
-    "makes a refresh remove the resource from the state, $how",
-    async ({ behaviour, name }) => {
-      const { service, web, id, isLeftAlone } = await replacedByOthers(behaviour, name);
-      await web.refresh();
-      expect(web.saved).toBeUndefined();
-      expect(service.warnings).toEqual([
-        expect.stringContaining(`instance ${id} no longer exists: another instance`),
-      ]);
-      expect(isLeftAlone()).toBe(true);
-    },
-  );
+  test.each(behaviours)("makes a refresh remove the resource from the state, $how", async ({ behaviour }) => {
+    const { service, web, id, isLeftAlone } = await replacedByOthers(behaviour);
+    await web.refresh();
+    expect(web.saved).toBeUndefined();
+    expect(service.warnings).toEqual([
+      expect.stringContaining(`instance ${id} no longer exists: another instance`),
+    ]);
+    expect(isLeftAlone()).toBe(true);
+  });
 
   test("stays when the next `up` after a refresh recreates the resource's own", async () => {
     const { web, isLeftAlone, id } = await replacedByOthers();
@@ -50,8 +46,8 @@ describe("another instance that has the id of a deleted one", () => {
     expect(isLeftAlone()).toBe(true);
   });
 
-  test.each(behaviours)("is not updated, $how", async ({ behaviour, name }) => {
-    const { web, isLeftAlone, sent } = await replacedByOthers(behaviour, name);
+  test.each(behaviours)("is not updated, $how", async ({ behaviour }) => {
+    const { web, isLeftAlone, sent } = await replacedByOthers(behaviour);
     const said = await web.up({ name: "web", flavor: "m1.large" });
     expect(said).toContain("now has its id");
     expect(said).toContain("run `pulumi refresh` to remove");
@@ -100,6 +96,110 @@ describe("another instance that has the id of a deleted one", () => {
     const error = await failureOf((await service.newProviders()).instances.read(id, state));
     expect(error.message).toContain("the token may belong to another account");
   });
+});
+
+/** An instance whose creation date is later than in the state, because the service has rebuilt it. */
+async function rebuilt(laterMs: number, { name, ...fields }: { name?: string; image?: string } = {}) {
+  const { service, web } = await oneInstance();
+  const { emulator } = service;
+  await web.up({ name });
+  await web.refresh();
+  const { id } = web.inState();
+  const one = emulator.instances.get(id);
+  if (one === undefined) throw new Error("no instance");
+  Object.assign(one, { createdAt: one.createdAt + laterMs });
+  emulator.edit(id, fields);
+  emulator.clearRequests();
+  const sent = () => emulator.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
+  return { service, web, id, sent };
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+describe("an instance with a later creation date than in the state", () => {
+  test.each([
+    { how: "its generated name", laterMs: DAY_MS },
+    { how: "its name and the creation may have ended at the later date", laterMs: MINUTE_MS, name: "web" },
+  ])("is the same one if it still has $how", async ({ laterMs, name }) => {
+    const { service, web, id, sent } = await rebuilt(laterMs, { ...(name && { name }) });
+    await web.refresh();
+    expect(service.emulator.requests).toHaveLength(1);
+    expect(await web.up({ name, flavor: "m1.large" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(sent()).toEqual(["PUT"]);
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test.each([
+    { how: "the name is from the program", laterMs: DAY_MS, fields: {} },
+    { how: "the image differs", laterMs: MINUTE_MS, fields: { image: "postgres" } },
+  ])("may be another one if $how: nothing is changed or removed from the state", async (given) => {
+    const { service, web, id, sent } = await rebuilt(given.laterMs, { name: "web", ...given.fields });
+    const { state, inputs } = web.inState();
+    const { instances } = await service.newProviders();
+    for (const work of [
+      () => instances.read(id, state),
+      () => instances.update(id, state, { ...inputs, flavor: "m1.large" }),
+      () => instances.delete(id, state),
+    ])
+      expect((await failureOf(work())).message).toContain(
+        "may now be a different instance: it was created at",
+      );
+    expect(sent()).toEqual([]);
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("is deleted only when the service no longer returns it", async () => {
+    const { service, web } = await rebuilt(DAY_MS);
+    Object.assign(service.emulator.behaviour, { softDelete: "ending", softDeleteMs: 5_000 });
+    const before = service.clock.now();
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.clock.now() - before).toBeGreaterThan(5_000);
+  });
+
+  test("is managed again after `pulumi state delete` and an `up` with the `import` option", async () => {
+    const { web, id, sent } = await rebuilt(DAY_MS, { name: "web" });
+    web.saved = undefined;
+    expect(await web.up({ name: "web", __import: id })).toBeUndefined();
+    await web.refresh();
+    expect(await web.expectOne()).toBe(id);
+    expect(sent()).toEqual([]);
+  });
+
+  test.each([{ how: "a generated name" }, { how: "a name from the program", name: "web" }])(
+    "is the same one with $how if the date was the start of the creation, and reads lag",
+    async ({ name }) => {
+      const behaviour: Partial<Behaviour> = {
+        ...{ operationMs: 500, lagMs: 2_500, lagIn: "reads", lagPart: "fields" },
+        spelling: (shown) => ({
+          ...shown,
+          ...(shown.status === "running" && { created_at: "2026-01-01T00:01:00Z" }),
+        }),
+      };
+      const { service, web } = await oneInstance({ behaviour });
+      await web.up({ name });
+      expect(web.inState().state).toMatchObject({ createdAt: "2026-01-01T00:00:00Z" });
+      await service.clock.sleep(3_000);
+      await web.refresh();
+      expect(web.inState().state).toMatchObject({ createdAt: "2026-01-01T00:01:00Z" });
+      expect(await web.up({ name })).toBeUndefined();
+      await web.expectOne();
+      expect(service.warnings).toEqual([]);
+    },
+  );
+});
+
+test("another instance with the id and the name of a deleted one is neither managed nor changed", async () => {
+  const { web, isLeftAlone, sent } = await replacedByOthers({ ids: "slug" }, "web");
+  const { id, state } = web.inState();
+  await expect(web.refresh()).rejects.toThrow("may now be a different instance");
+  expect(await web.up({ name: "web", flavor: "m1.large" })).toContain("may now be a different instance");
+  expect(web.inState()).toMatchObject({ id, state });
+  expect(sent()).toEqual([]);
+  expect(isLeftAlone()).toBe(true);
 });
 
 test("a project with the id of the recorded one, created later, is neither deleted nor taken for a deletion", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk, requestsDuring } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
@@ -81,6 +82,43 @@ describeLongOnEngines("a refresh", (engine) => {
       expect(stateOf(await stack.deployment(), "two").id).toBeTruthy();
       expect(changesOf(expectOk(await stack.run("up")))).toEqual({ create: 1 });
       expect(emulator.instances.size).toBe(2);
+    });
+  });
+
+  const one = `
+    const project = new Project("p", { region: "eu-1" });
+    new Instance("one", { project: project.id, image: "ubuntu", flavor: "small", network: "n" });
+  `;
+
+  it("keeps an instance whose creation date has changed, and the next up creates no other one", async () => {
+    await withStack(engine, { program: one }, async ({ stack, emulator }) => {
+      expectOk(await stack.run("up"));
+      const [made] = emulator.instances.values();
+      if (made === undefined) throw new Error("no instance");
+      Object.assign(made, { createdAt: made.createdAt + 60_000 });
+      emulator.touch(made.id);
+      expectOk(await stack.run("refresh"));
+      await expectConverged({ stack, emulator });
+      expect([...emulator.instances.values()]).toEqual([made]);
+    });
+  });
+
+  it("keeps an instance whose creation date was the start of the creation, and then its end", async () => {
+    const behaviour = {
+      ...({ operationMs: 500, lagMs: 2_500, lagIn: "reads", lagPart: "fields" } as const),
+      spelling: (shown: Readonly<Record<string, unknown>>) => ({
+        ...shown,
+        ...(shown.status === "running" && {
+          created_at: new Date(Date.parse(String(shown.created_at)) + 60_000).toISOString(),
+        }),
+      }),
+    };
+    await withStack(engine, { program: one, behaviour }, async ({ stack, emulator }) => {
+      expectOk(await stack.run("up"));
+      await setTimeout(3_000);
+      expectOk(await stack.run("refresh"));
+      await expectConverged({ stack, emulator });
+      expect(emulator.instances.size).toBe(1);
     });
   });
 

@@ -18,7 +18,7 @@ import {
   warnWithoutSecrets,
 } from "../context";
 import type { ObjectRef } from "../lookup/object-getter";
-import { isIdReused, isLive, isSuccessor } from "../object-identity";
+import { compareIdentity, isIdReused, isLive } from "../object-identity";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 
@@ -141,7 +141,7 @@ async function waitForConfirmation(
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
     const first = await finder.findAfterDeletion(ref, context);
     const result = isDeferred ? await confirmLookup(context, ref, first) : first;
-    if ("missing" in result || isSuccessor(result.found, state)) return;
+    if ("missing" in result || compareIdentity(context, result.found, state) === "different") return;
     if (remainingMs(context.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",

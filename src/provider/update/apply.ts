@@ -18,7 +18,7 @@ import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
-import { idReused, isSuccessor } from "../object-identity";
+import { requireSameObject } from "../object-identity";
 import { firstFix, PartialState } from "../partial-state";
 import {
   errorAfterRename,
@@ -68,7 +68,7 @@ export async function applyUpdate(
       pending: { ...rename.pending, isUnsure: true },
     });
   });
-  if (isSuccessor(current, olds)) throw idReused(context, current);
+  requireSameObject(context, current, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
   }
