@@ -172,6 +172,16 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
   });
 }
 
+/** Repeats the lookup of an object for up to 30 s, because lists may lag behind writes. */
+export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+  return readUntil(
+    context,
+    () => findFresh(context, ref),
+    (object) => object !== undefined,
+    () => "catching up",
+  );
+}
+
 /**
  * Reads the object of a finished creation, and waits up to 30 s for the object to appear. Returns `undefined` only if {@link
  * findCreatedOrAbsent} confirms that the object doesn't exist.

@@ -8,7 +8,13 @@ import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/
 import type { Arguments, Field, RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
-import { findCreated, findCreatedOrAbsent, findNamedByOperation, findOrConfirmAbsence } from "./absence";
+import {
+  findCreated,
+  findCreatedOrAbsent,
+  findListed,
+  findNamedByOperation,
+  findOrConfirmAbsence,
+} from "./absence";
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
@@ -120,9 +126,17 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
   // For a `get`, two checks are sufficient, because a wrong result has no consequences for the object.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
-  const object = await find(context, ref, first);
+  const found = await find(context, ref, first);
+  // If the service supports only lists, consecutive lists may come from the same outdated replica.
+  const mayBeOutdated = found === undefined && isNew(state) && finder.isListOnly(ref.kind, id);
+  const object = mayBeOutdated ? await findListed(context, ref) : found;
   return object && withoutOtherField(context, object, state);
 }
+
+/** The time for which an object is new, in milliseconds. The creation of an object may take a part of this time. */
+const NEW_MS = 60 * 60_000;
+
+const isNew = ({ keyAt }: Recorded): boolean => keyAt !== undefined && Date.now() - keyAt < NEW_MS;
 
 /** Removes the revision from a list item if only the ETag header contains the actual revision. List items have no ETag header. */
 function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {

@@ -12,6 +12,7 @@ import type { ObjectRef } from "../../src/provider/lookup/object-getter";
 import { FakeClock } from "../polling/fake-clock";
 import { callTo } from "./fake-call";
 import { FakeService } from "./fake-service";
+import { oneInstance } from "./one-instance";
 import { changed, existingInstance, failureOf, type Service, startService } from "./service";
 
 /** What a read of one object comes to: its id, undefined where it is gone, or the error. */
@@ -258,3 +259,21 @@ describe.each(Object.entries(forms))(
     );
   },
 );
+
+test("a refresh keeps a new instance if the service supports only lists, and they come from an outdated replica", async () => {
+  const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+  await service.clock.sleep(60_000);
+  await web.up();
+  Object.assign(service.emulator.behaviour, { lagMs: 20_000, lagIn: "lists" });
+  await web.refresh();
+  expect(await web.up()).toBeUndefined();
+  expect(service.emulator.instances.size).toBe(1);
+});
+
+test("a refresh removes a new instance that somebody has deleted if the service supports only lists", async () => {
+  const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+  await web.up();
+  service.emulator.remove(web.inState().id);
+  await web.refresh();
+  expect(web.saved).toBeUndefined();
+});
