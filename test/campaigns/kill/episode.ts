@@ -106,7 +106,7 @@ async function forgetGone({ stack, machine, emulator }: Scene): Promise<void> {
   const gone = ownStates(stack.state()).filter((state) => !state.id?.includes("/") && isGone(state));
   await stack.forget(
     machine,
-    gone.map(({ urn }) => urn),
+    gone.flatMap(({ id }) => id ?? []),
   );
 }
 

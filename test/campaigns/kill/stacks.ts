@@ -11,7 +11,7 @@ import {
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { FakeStack } from "../../engine/stack";
-import type { Deployment } from "../../harness/engine";
+import type { Deployment, StateResource } from "../../harness/engine";
 import { REPOSITORY } from "../../harness/modules";
 import { isolatedEnvironment, pulumiOnPath } from "../../harness/pulumi-environment";
 import { MOST_VERBOSE } from "../../harness/watched-stack";
@@ -46,8 +46,8 @@ export interface KillableStack {
   start(machine: Machine, command: "up" | "destroy" | "refresh", how?: How): Running;
   /** Runs `pulumi state taint`, so that the next `up` replaces the resources. */
   taint(machine: Machine, urns: readonly string[]): Promise<void>;
-  /** Runs `pulumi state delete`. */
-  forget(machine: Machine, urns: readonly string[]): Promise<void>;
+  /** Removes the resources with these ids from the state, as `pulumi state delete` does. */
+  forget(machine: Machine, ids: readonly string[]): Promise<void>;
   /** Removes the lock of a killed command. */
   unlock(machine: Machine): Promise<void>;
   /** Runs `npx pulumi-cloudinfra recover`. */
@@ -89,8 +89,10 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
       return commands.start(machine, process.execPath, args, settings);
     },
     taint: (machine, urns) => opened(machine).taint(...urns),
-    forget: async (machine, urns) => {
-      for (const urn of urns) await opened(machine).deleteState(urn);
+    forget: async (_machine, ids) => {
+      const whole = JSON.parse(readFileSync(file, "utf8"));
+      removeResources(whole.checkpoint.latest, ids);
+      writeFileSync(file, JSON.stringify(whole));
     },
     unlock: async () => undefined, // the fake engine has no lock
     recover: (machine, ...options) => {
@@ -139,8 +141,14 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
       return commands.start(machine, pulumi, [...args, ...optionsOf(how), ...plain], settings);
     },
     taint: (machine, urns) => done(machine, "state", "taint", "--yes", "--stack", "dev", ...urns),
-    forget: async (machine, urns) => {
-      for (const urn of urns) await done(machine, "state", "delete", "--yes", "--stack", "dev", urn);
+    forget: async (machine, ids) => {
+      // If the state also contains a replaced resource with the same URN, `pulumi state delete` prompts for the resource to remove.
+      const file = path.join(root, "export.json");
+      await done(machine, "stack", "export", "--stack", "dev", "--file", file);
+      const whole = JSON.parse(readFileSync(file, "utf8"));
+      removeResources(whole.deployment, ids);
+      writeFileSync(file, JSON.stringify(whole));
+      await done(machine, "stack", "import", "--stack", "dev", "--file", file);
     },
     unlock: async (machine) => {
       moveEmptyAttributes(folder);
@@ -167,6 +175,14 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
     },
     kept: path.join(root, "state"),
   };
+}
+
+/** Removes the resources with these ids from a deployment. */
+function removeResources(
+  deployment: { resources?: readonly StateResource[] | undefined },
+  ids: readonly string[],
+): void {
+  deployment.resources = deployment.resources?.filter(({ id }) => id === undefined || !ids.includes(id));
 }
 
 function environment(root: string): Record<string, string | undefined> {
