@@ -86,8 +86,7 @@ function toPair(
   }
   const members = membersOf(part);
   const key = keyIn(members);
-  if (isKeyed)
-    return key === undefined ? undefined : [[key, members.has("value") ? members.get("value") : ""]];
+  if (isKeyed) return key === undefined ? undefined : [[key, members.get("value") ?? ""]];
   if (key !== undefined && !isMaps) return undefined;
   const [only, ...others] = Object.entries(Object(part));
   return only === undefined || others.length > 0 ? undefined : [only];

@@ -43,31 +43,48 @@ describe("an in-place update keeps the labels of others if the service returns l
   });
 });
 
-describe("if the service omits the empty value of a label in a list of keys and values", () => {
-  const omitEmpty = (labels: Labels): unknown =>
-    Object.entries(labels).map(([key, value]) => (value === "" ? { key } : { key, value }));
+const emptyForms: Record<string, (key: string) => Properties> = {
+  omits: (key) => ({ key }),
+  "returns null for": (key) => ({ key, value: null }),
+};
 
-  async function withEmptyLabel(role: string) {
-    const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
-    const { service, web } = await oneInstance({ behaviour: { spelling } });
-    expect(await web.up({ labels: { role } })).toBeUndefined();
-    const { id } = web.inState();
-    service.emulator.edit(id, { labels: { role, theirs: "" } });
-    await web.refresh();
-    return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
-  }
+describe.each(Object.entries(emptyForms))(
+  "if the service %s the empty value of a label in a list of keys and values",
+  (how, emptyPair) => {
+    const omitEmpty = (labels: Labels): unknown =>
+      Object.entries(labels).map(([key, value]) => (value === "" ? emptyPair(key) : { key, value }));
 
-  test("an in-place update keeps the label", async () => {
-    const { web, labels } = await withEmptyLabel("web");
-    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
-    expect(labels()).toEqual({ role: "api", theirs: "" });
-  });
+    async function withEmptyLabel(role: string) {
+      const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
+      const { service, web } = await oneInstance({ behaviour: { spelling } });
+      expect(await web.up({ labels: { role } })).toBeUndefined();
+      const { id } = web.inState();
+      service.emulator.edit(id, { labels: { role, theirs: "" } });
+      await web.refresh();
+      return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+    }
 
-  test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
-    const { web, labels } = await withEmptyLabel("");
-    expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
-    expect(labels()).toEqual({ role: "", theirs: "" });
-  });
+    test("an in-place update keeps the label", async () => {
+      const { web, labels } = await withEmptyLabel("web");
+      expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+      expect(labels()).toEqual({ role: "api", theirs: "" });
+    });
+
+    test.runIf(how === "omits")(
+      "an in-place update is rejected if no label has a value, because the form is ambiguous",
+      async () => {
+        const { web, labels } = await withEmptyLabel("");
+        expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
+        expect(labels()).toEqual({ role: "", theirs: "" });
+      },
+    );
+  },
+);
+
+test("an in-place update succeeds if the service returns null for a label", async () => {
+  const { web, labels } = await sharedInstance((given) => ({ ...given, old: null }));
+  expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+  expect(labels()).toEqual({ role: "api", owner: "ops" });
 });
 
 test("a label called name is read in a list of maps", async () => {
@@ -95,11 +112,15 @@ test.each([0, false, "", "n/a", "None", "-"])(
 describe("if the service returns labels in an unknown form", () => {
   const keysOnly = (labels: Labels): unknown => Object.keys(labels);
 
-  test("an in-place update of an instance with labels is rejected, and changes nothing", async () => {
+  test.each<[string, Properties]>([
+    ["sets labels", { labels: { role: "web" } }],
+    ["sets no labels", {}],
+    ["ignores labels", { labels: { role: "web" }, __ignoreChanges: ["labels"] }],
+  ])("an in-place update is rejected, and changes nothing, if the program %s", async (_what, args) => {
     const { web, labels } = await sharedInstance(keysOnly);
-    const error = await web.up({ labels: { role: "web" }, flavor: "m1.large" });
+    const error = await web.up({ ...args, flavor: "m1.large" });
     expect(error).toContain("shows labels in an unknown form");
-    expect(error).toContain('Add "labels" to ignoreChanges');
+    expect(error).toContain("Change the instance in the service");
     expect(labels()).toEqual({ role: "web", owner: "ops" });
   });
 });
