@@ -148,6 +148,11 @@ describe("labels", () => {
     expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", team: "theirs" });
   });
 
+  test("of others that differ in case from the program's are kept if the object has another key with its capital letters", () => {
+    const object = { ...current, labels: { Owner: "ops", team: "theirs" } };
+    expect(labels({ Owner: "ops", Team: "web" }, { Owner: "ops" }, object)).toEqual(object.labels);
+  });
+
   test("that somebody else had already set become the program's", () => {
     expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
   });

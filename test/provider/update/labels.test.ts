@@ -225,6 +225,47 @@ describe("somebody else's label whose key differs from the program's only in cas
   );
 });
 
+describe("if the program adds a label whose key differs only in case from somebody else's label", () => {
+  test.each<[string, Properties]>([
+    ["with the same value", { env: "a", team: "web" }],
+    ["with another value", { env: "a", team: "ops" }],
+  ])("both labels exist, and removing one keeps the other: %s", async (_what, theirs) => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    const labels = () => service.emulator.instances.get(id)?.fields.labels;
+    service.emulator.edit(id, { labels: theirs });
+    expect(await web.up({ labels: { env: "a", Team: "web" } })).toBeUndefined();
+    expect(labels()).toEqual({ ...theirs, Team: "web" });
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    expect(labels()).toEqual(theirs);
+  });
+
+  test("their label is kept if the outcome of the update is unknown and the program is reverted", async () => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { env: "a", team: "web" } });
+    const fault = service.emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
+    const short = { __timeouts: { update: "10s" } };
+    expect(await web.up({ ...short, labels: { env: "a", Team: "web" } })).toContain("Run `pulumi up` again");
+    fault.off();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ env: "a", team: "web" });
+  });
+
+  test("the update conflicts if the service is known to show keys in lower case", async () => {
+    const spelling = (now: object) => ({ ...now, labels: inLowerCase(Object(now).labels) });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels: { Env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { Env: "a", team: "ops" } });
+    expect(await web.up({ labels: { Env: "a", Team: "web" } })).toContain(
+      "somebody else changed labels.Team",
+    );
+  });
+});
+
 test("an import at a service that shows keys in lower case requires no update", async () => {
   const { service, web } = await oneInstance();
   const { id } = service.emulator.addInstance({
