@@ -43,43 +43,45 @@ describe("an in-place update keeps the labels of others if the service returns l
   });
 });
 
-const emptyForms: Record<string, (key: string) => Properties> = {
-  omits: (key) => ({ key }),
-  "returns null for": (key) => ({ key, value: null }),
-};
+describe("if the service returns a label with an empty value in a list of keys and values", () => {
+  const omitted = (key: string): Properties => ({ key });
 
-describe.each(Object.entries(emptyForms))(
-  "if the service %s the empty value of a label in a list of keys and values",
-  (how, emptyPair) => {
-    const omitEmpty = (labels: Labels): unknown =>
+  async function withEmptyLabel(role: string, emptyPair: (key: string) => Properties) {
+    const form = (labels: Labels): unknown =>
       Object.entries(labels).map(([key, value]) => (value === "" ? emptyPair(key) : { key, value }));
+    const spelling = (now: object) => ({ ...now, labels: form(Object(now).labels) });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels: { role } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { role, theirs: "" } });
+    await web.refresh();
+    return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
+  }
 
-    async function withEmptyLabel(role: string) {
-      const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
-      const { service, web } = await oneInstance({ behaviour: { spelling } });
-      expect(await web.up({ labels: { role } })).toBeUndefined();
-      const { id } = web.inState();
-      service.emulator.edit(id, { labels: { role, theirs: "" } });
-      await web.refresh();
-      return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
-    }
+  test.each([
+    ["without a value", omitted],
+    ["with null", (key: string) => ({ key, value: null })],
+  ])("%s, an in-place update keeps the label", async (_form, emptyPair) => {
+    const { web, labels } = await withEmptyLabel("web", emptyPair);
+    expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+    expect(labels()).toEqual({ role: "api", theirs: "" });
+  });
 
-    test("an in-place update keeps the label", async () => {
-      const { web, labels } = await withEmptyLabel("web");
-      expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
-      expect(labels()).toEqual({ role: "api", theirs: "" });
-    });
+  test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
+    const { web, labels } = await withEmptyLabel("", omitted);
+    expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
+    expect(labels()).toEqual({ role: "", theirs: "" });
+  });
+});
 
-    test.runIf(how === "omits")(
-      "an in-place update is rejected if no label has a value, because the form is ambiguous",
-      async () => {
-        const { web, labels } = await withEmptyLabel("");
-        expect(await web.up({ labels: { role: "api" } })).toContain("shows labels in an unknown form");
-        expect(labels()).toEqual({ role: "", theirs: "" });
-      },
-    );
-  },
-);
+test("an in-place update is rejected if the separator of labels in strings is ambiguous", async () => {
+  const spelling = (now: object) => ({ ...now, labels: forms["a list of key:value"]?.(Object(now).labels) });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  const labels = { role: "a=b" };
+  expect(await web.up({ labels })).toBeUndefined();
+  expect(await web.up({ labels, flavor: "m1.large" })).toContain("shows labels in an unknown form");
+  expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual(labels);
+});
 
 test("an in-place update succeeds if the service returns null for a label", async () => {
   const { web, labels } = await sharedInstance((given) => ({ ...given, old: null }));
