@@ -27,14 +27,38 @@ const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 function toLabels(shown: unknown): unknown {
   if (shown === null || shown === undefined) return shown;
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
-  const isText = typeof shown === "string";
-  const parts: unknown = isText ? shown.split(",").filter((part) => part.trim() !== "") : shown;
+  const parts: unknown = typeof shown === "string" ? shown.split(",") : shown;
   if (!Array.isArray(parts)) return shown;
   const items = parts.map(membersOf);
   const isKeyed = items.some((item) => keyIn(item) !== undefined && item.has("value"));
   const isMaps = items.some((item) => item.size === 1 && keyIn(item) === undefined);
-  const pairs = parts.flatMap((part: unknown) => toPair(part, { isKeyed, isMaps }) ?? []);
-  return pairs.length === parts.length ? Object.fromEntries(pairs) : shown;
+  const texts = parts.filter((part) => typeof part === "string");
+  const separator = separatorOf(texts, { isSplit: typeof shown === "string" && parts.length > 1 });
+  const pairs = parts.flatMap((part: unknown) => toPair(part, { isKeyed, isMaps, separator }) ?? []);
+  const labels = Object.fromEntries(pairs);
+  return Object.keys(labels).length === parts.length ? labels : shown;
+}
+
+/**
+ * Returns the only separator that splits all strings into a key and a value. Returns `undefined` if both separators do, as in
+ * `cost:team=a7`.
+ *
+ * @param options.isSplit whether the strings were parts of one string. A value with a second separator may then contain a comma
+ */
+function separatorOf(texts: readonly string[], { isSplit }: { isSplit: boolean }): string | undefined {
+  const [separator, ...others] = ["=", ":"].filter((one) =>
+    texts.every((text) => pairIn(text, one) !== undefined),
+  );
+  if (separator === undefined || others.length > 0) return undefined;
+  return isSplit && texts.some((text) => text.split(separator).length > 2) ? undefined : separator;
+}
+
+/** Splits a string at the first separator. Keys don't contain `=`. */
+function pairIn(text: string, separator: string): readonly [string, string] | undefined {
+  const [key = "", ...rest] = text.trimStart().split(separator);
+  if (key === "" || key.includes("=") || rest.length === 0) return undefined;
+  const value = rest.join(separator);
+  return [key, separator === ":" ? value.trimStart() : value];
 }
 
 /** Returns the members of an object by their lowercase names. */
@@ -54,16 +78,15 @@ function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
  */
 function toPair(
   part: unknown,
-  { isKeyed, isMaps }: { isKeyed: boolean; isMaps: boolean },
+  { isKeyed, isMaps, separator }: { isKeyed: boolean; isMaps: boolean; separator: string | undefined },
 ): readonly [readonly [string, unknown]] | undefined {
   if (typeof part === "string") {
-    const [, key, value] = /^\s*([^=]+)=(.*)$/s.exec(part) ?? /^\s*([^:]+):\s*(.*)$/s.exec(part) ?? [];
-    return key === undefined ? undefined : [[key, value]];
+    const pair = separator === undefined ? undefined : pairIn(part, separator);
+    return pair && [pair];
   }
   const members = membersOf(part);
   const key = keyIn(members);
-  if (isKeyed)
-    return key === undefined ? undefined : [[key, members.has("value") ? members.get("value") : ""]];
+  if (isKeyed) return key === undefined ? undefined : [[key, members.get("value") ?? ""]];
   if (key !== undefined && !isMaps) return undefined;
   const [only, ...others] = Object.entries(Object(part));
   return only === undefined || others.length > 0 ? undefined : [only];

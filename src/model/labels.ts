@@ -13,20 +13,23 @@ export function isUnreadable({ type }: Field, remote: unknown): boolean {
   return type === "labels" && remote !== undefined && remote !== null && !isMap(remote);
 }
 
+const hasCapitals = (key: string): boolean => key !== key.toLowerCase();
+
 /**
  * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case,
- * unless the service preserves the case.
+ * unless the service preserves the case. If the object has one of the keys with its capital letters, the service preserves the case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
   shown: Labels,
   own: readonly string[],
 ): ReadonlyMap<string, string> {
+  const isExact = keepsCase || own.some((key) => hasCapitals(key) && Object.hasOwn(shown, key));
   return new Map(
     own.flatMap((key): [string, string][] => {
       if (Object.hasOwn(shown, key)) return [[key, key]];
       const folded = key.toLowerCase();
-      return keepsCase || !Object.hasOwn(shown, folded) || own.includes(folded) ? [] : [[key, folded]];
+      return isExact || !Object.hasOwn(shown, folded) || own.includes(folded) ? [] : [[key, folded]];
     }),
   );
 }

@@ -44,11 +44,17 @@ export interface ComparedInputs {
   readonly news: DesiredArguments;
 }
 
-/** Compares the state, the object and the inputs by property. */
+/**
+ * Compares the state, the object and the inputs by property.
+ *
+ * @param options.isAfterUpdate whether the object was read after an update with the inputs. A new label may then have a key in lower case.
+ * Before the update, such a key belongs to another user, unless the service returns other keys of the program in lower case
+ */
 export function sidesOf(
   fields: readonly Field[],
   wanted: ComparedInputs,
   object: WireFields,
+  { isAfterUpdate = false } = {},
 ): PropertySides[] {
   const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
@@ -78,16 +84,24 @@ export function sidesOf(
       ipAddress,
       object,
     };
-    if (field.type === "labels" && isShown) return eachKey(side, labelsOf(applied[field.name]));
+    if (field.type === "labels" && isShown)
+      return eachKey(side, labelsOf(applied[field.name]), isAfterUpdate);
     return [{ ...side, applied: appliedIn(applied, field.name) }];
   });
 }
 
-function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Labels): PropertySides[] {
+function eachKey(
+  { field, isShown, object, ...labels }: PropertySides,
+  applied: Labels,
+  isAfterUpdate: boolean,
+): PropertySides[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);
   const desired = entriesOf(labels.desired);
+  const shown = entriesOf(object[field.wire]);
+  const isFolding = isAfterUpdate || [...inState.keys()].some((key) => now.has(key) && !shown.has(key));
+  const isOwn = (key: string): boolean => isFolding || inState.has(key) || shown.has(key);
   return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
     field,
     path: [field.name, key],
@@ -95,7 +109,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
     inState: inState.get(key),
     applied: appliedIn(applied, key),
     known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // the recorded key may be in lower case
-    now: now.get(key),
+    now: isOwn(key) ? now.get(key) : undefined,
     isShown,
     desired: desired.get(key),
     object,

@@ -69,7 +69,8 @@ function currentValue(field: Field, sources: Sources): unknown {
   const { name } = field;
   const { remoteValues = {}, [name]: own } = sources.olds;
   const shown = shownIn(field, sources);
-  if (field.type === "labels" || shown === undefined) return shown;
+  if (field.type === "labels") return shown && currentLabels(field, shown);
+  if (shown === undefined) return shown;
   const known = Object.hasOwn(remoteValues, name) ? remoteValues[name] : own;
   const remote = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
   const isUnknown = remote === null && field.change === "replace"; // such a field always has a value
@@ -97,8 +98,7 @@ function isSendable({ type }: Field, value: unknown): boolean {
 
 function mergedLabels(field: Field, sources: Sources): Labels {
   const { olds, news, current, ignored } = sources;
-  if (isUnreadable(field, current[field.wire])) throw unreadableLabels(field);
-  const now = labelsOf(current[field.wire]);
+  const now = currentLabels(field, current[field.wire]);
   const managedBefore = remoteKeysOf(field, now, Object.keys(labelsOf(olds[field.name])));
   const isLeft = (key: string): boolean => isShown(field, sources) && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
@@ -107,9 +107,17 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   return sorted(Object.fromEntries([...kept, ...own]));
 }
 
+/** Returns the labels of the object. A label that is null doesn't exist. */
+function currentLabels(field: Field, shown: unknown): Labels {
+  if (isUnreadable(field, shown)) throw unreadableLabels(field);
+  return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
+}
+
 function unreadableLabels({ name }: Field): CloudInfraError {
   const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
-  const hint = `Add "${name}" to ignoreChanges, and change the ${name} in the service. Nothing was overwritten`;
+  const hint =
+    "Change the instance in the service, then run `pulumi refresh`. " +
+    "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
   return new CloudInfraError("revision_conflict", message, { hint });
 }
 

@@ -219,8 +219,13 @@ describe("unusual but valid replies", () => {
     [[{ key: "tier", value: "a" }], { tier: "a" }],
     [[{ name: "tier", value: 4 }], { tier: 4 }],
     [["tier=a", "path=x=y"], { tier: "a", path: "x=y" }],
+    [["tier:a", "cost:team=a7", "token:aGk="], { tier: "a", cost: "team=a7", token: "aGk=" }],
+    [["tier=a", "aws:id=a7"], { tier: "a", "aws:id": "a7" }],
+    [["url=http://x"], { url: "http://x" }],
+    ["token=aGk=", { token: "aGk=" }],
+    ["tier:a, url:x", { tier: "a", url: "x" }],
     [[], {}],
-  ])("may have labels as a list, which is converted to a map: %j", async (labels, map) => {
+  ])("may have labels as a list or a string, which is converted to a map: %j", async (labels, map) => {
     const instance = { id: "ins-1", labels };
     const { origin } = await startService(
       inTurn({ body: { items: [instance], next_cursor: null } }, { body: instance }),
@@ -230,14 +235,23 @@ describe("unusual but valid replies", () => {
     for (const { fields } of objects) expect(fields).toEqual({ id: "ins-1", labels: map });
   });
 
-  it.each([[["web", "tier=a"]], [[{ tier: "a", team: "b" }]], ["web"], [{ tier: "a" }], [null]])(
-    "may have labels of any other form, which are kept: %j",
-    async (labels) => {
-      const { origin } = await startService(inTurn({ body: { id: "ins-1", labels } }));
-      const { client, call } = clientOf(origin);
-      expect((await client.instances.get("ins-1", call)).fields.labels).toEqual(labels);
-    },
-  );
+  it.each([
+    [["web", "tier=a"]],
+    [[{ tier: "a", team: "b" }]],
+    ["web"],
+    [{ tier: "a" }],
+    [null],
+    [["cost:team=a7"]],
+    [["tier:a", "team=b"]],
+    ["tier=a,mount=ro,rw"],
+    ["tier=a,mount=ro=1,size=2"],
+    ["tier=a,,team=b"],
+    [["team=a", "team=b"]],
+  ])("may have labels of any other form, which are kept: %j", async (labels) => {
+    const { origin } = await startService(inTurn({ body: { id: "ins-1", labels } }));
+    const { client, call } = clientOf(origin);
+    expect((await client.instances.get("ins-1", call)).fields.labels).toEqual(labels);
+  });
 
   it("may have integer ids beyond the safe range, which stay exact", async () => {
     const { origin } = await startService(inTurn({ body: '{"id":12345678901234567890,"size":12}' }));

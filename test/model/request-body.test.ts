@@ -148,6 +148,11 @@ describe("labels", () => {
     expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", team: "theirs" });
   });
 
+  test("of others that differ in case from the program's are kept if the object has another key with its capital letters", () => {
+    const object = { ...current, labels: { Owner: "ops", team: "theirs" } };
+    expect(labels({ Owner: "ops", Team: "web" }, { Owner: "ops" }, object)).toEqual(object.labels);
+  });
+
   test("that somebody else had already set become the program's", () => {
     expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
   });
@@ -155,17 +160,30 @@ describe("labels", () => {
 
 describe("labels of an unknown form", () => {
   const object = { ...current, labels: ["web", "ops"] };
+  const own = { labels: { team: "web" } };
 
-  test("are sent back as they are if the program sets none, or ignores them", () => {
-    expect(bodyOf({}, { flavor: "m1.large" }, object).labels).toEqual(object.labels);
-    const own = instanceNews({ labels: { team: "web" } });
-    const body = textOf(own, own, object, ["labels"]);
-    expect(JSON.parse(body).labels).toEqual(object.labels);
+  test.each<[string, Properties, Properties, string[]]>([
+    ["sets no labels", {}, { flavor: "m1.large" }, []],
+    ["ignores all labels", own, own, ["labels"]],
+    ["ignores one label", own, own, ["labels.team"]],
+    ["stops setting labels", own, {}, []],
+  ])("cause an error if the program %s", (_what, olds, news, ignored) => {
+    const send = (): string => textOf(instanceNews(olds), instanceNews(news), object, ignored);
+    expect(send).toThrow("returned labels in an unknown format");
   });
+});
 
-  test("cause an error if the program sets labels and doesn't ignore them", () => {
-    const own = instanceNews({ labels: { team: "web" } });
-    expect(() => textOf(own, own, object, ["labels.team"])).toThrow("returned labels in an unknown format");
+describe("labels that the service shows as null", () => {
+  const object = { ...current, labels: { owner: "ops", old: null } };
+
+  test.each<[string, Properties, Properties, string[]]>([
+    ["sets no labels", {}, { flavor: "m1.large" }, []],
+    ["sets labels", { labels: {} }, { labels: {} }, []],
+    ["ignores labels", { labels: { old: "x" } }, { labels: { old: "x" } }, ["labels"]],
+    ["ignores this label", { labels: { old: "x" } }, { labels: { old: "x" } }, ["labels.old"]],
+  ])("are omitted if the program %s", (_what, olds, news, ignored) => {
+    const body = textOf(instanceNews(olds), instanceNews(news), object, ignored);
+    expect(JSON.parse(body).labels).toEqual({ owner: "ops" });
   });
 });
 

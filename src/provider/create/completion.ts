@@ -10,10 +10,12 @@ import {
   withIgnoredValues,
   withReplaceOnChanges,
 } from "../../model/changes";
-import { isUnreadable, labelsOf } from "../../model/labels";
+import { isUnreadable, labelsOf, remoteKeysOf } from "../../model/labels";
+import { isSameName } from "../../model/names";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
 import { contradicts } from "../../model/property-sides";
+import { toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,
   type Field,
@@ -161,8 +163,17 @@ function appliedValue(
     return isIgnored ? undefined : asked;
   }
   if (field.type !== "labels") return asked;
-  const keys = new Set(Object.keys(labelsOf(shown)).map((key) => key.toLowerCase()));
+  const labels = labelsOf(toProgramValue(field, shown));
   const own = Object.entries(labelsOf(asked));
-  const kept = own.filter(([key]) => keys.has(key.toLowerCase()));
+  const remoteKeys = remoteKeysOf(field, labels, Object.keys(labelsOf(asked)));
+  const inAnyCase = new Map(Object.entries(labels).map(([key, label]) => [key.toLowerCase(), label]));
+  const isSame = ([key, value]: [string, unknown]): boolean =>
+    isSameName(inAnyCase.get(key.toLowerCase()), value);
+  // If no label has the requested value, a key in lower case may belong to a default label.
+  const isAccepted = own.some(isSame);
+  const kept = own.filter((label) => {
+    const [key] = label;
+    return Object.hasOwn(labels, key) || isSame(label) || (isAccepted && remoteKeys.has(key));
+  });
   return kept.length === 0 && own.length > 0 ? undefined : Object.fromEntries(kept);
 }

@@ -172,7 +172,8 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
 }
 
 function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): PropertySides[] {
-  return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
+  const wanted = { olds: withoutRecasedKeys(fields, olds, news), news };
+  return sidesOf(fields, wanted, object, { isAfterUpdate: true });
 }
 
 /** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
@@ -202,7 +203,7 @@ export function possibleReasonFor(
   change: Change,
   { object, unapplied, before }: UpdateOutcome,
 ): PossibleReason | undefined {
-  const sides = sidesOf(unapplied, change, object.fields);
+  const sides = sidesOf(unapplied, change, object.fields, { isAfterUpdate: true });
   if (sides.some(mayShowMode)) return "address";
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))

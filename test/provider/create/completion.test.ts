@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { instanceNews, SSH_KEY } from "../samples";
 import { failureOf, startService } from "../service";
@@ -145,4 +146,37 @@ test("an instance that only a list has shown after its creation isn't replaced i
   expect(await web.expectOne()).toBe(id);
   await web.refresh();
   expect(web.inState().inputs).toMatchObject({ image: "debian-13", flavor: "m1.small" });
+});
+
+describe("a label whose key has capital letters", () => {
+  const DEFAULTS = { team: "default", owner: "ops" };
+
+  test.each<Properties>([{ Team: "web" }, { Team: "web", env: "a" }])(
+    "is set by an update if the service ignores labels and sets default labels: %j",
+    async (labels) => {
+      const { service, web } = await oneInstance({
+        behaviour: { postIgnores: ["labels"] },
+        onRequest: ({ method, path }) => {
+          if (method !== "POST" || path !== "/v1/instances") return;
+          for (const id of service.emulator.instances.keys()) service.emulator.edit(id, { labels: DEFAULTS });
+        },
+      });
+      expect(await web.up({ labels })).toBeUndefined();
+      expect([...service.emulator.instances.values()][0]?.fields.labels).toEqual({ ...DEFAULTS, ...labels });
+    },
+  );
+
+  test.each<[string, Properties, (text: string) => string]>([
+    ["in lower case", { Team: "Web" }, (text) => text.toLowerCase()],
+    ["in upper case", { Team: "Web" }, (text) => text.toUpperCase()],
+    ["normalized", { Team: "Web App", env: "a" }, (text) => text.toLowerCase().replaceAll(" ", "-")],
+  ])("costs no request if the service shows keys and values %s", async (_form, labels, form) => {
+    const spelling = (now: object) => ({
+      ...now,
+      labels: JSON.parse(form(JSON.stringify(Object(now).labels))),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels })).toBeUndefined();
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
 });

@@ -43,12 +43,13 @@ describe("an in-place update keeps the labels of others if the service returns l
   });
 });
 
-describe("if the service omits the empty value of a label in a list of keys and values", () => {
-  const omitEmpty = (labels: Labels): unknown =>
-    Object.entries(labels).map(([key, value]) => (value === "" ? { key } : { key, value }));
+describe("if the service returns a label with an empty value in a list of keys and values", () => {
+  const omitted = (key: string): Properties => ({ key });
 
-  async function withEmptyLabel(role: string) {
-    const spelling = (now: object) => ({ ...now, labels: omitEmpty(Object(now).labels) });
+  async function withEmptyLabel(role: string, emptyPair: (key: string) => Properties) {
+    const form = (labels: Labels): unknown =>
+      Object.entries(labels).map(([key, value]) => (value === "" ? emptyPair(key) : { key, value }));
+    const spelling = (now: object) => ({ ...now, labels: form(Object(now).labels) });
     const { service, web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up({ labels: { role } })).toBeUndefined();
     const { id } = web.inState();
@@ -57,17 +58,35 @@ describe("if the service omits the empty value of a label in a list of keys and 
     return { web, labels: () => service.emulator.instances.get(id)?.fields.labels };
   }
 
-  test("an in-place update keeps the label", async () => {
-    const { web, labels } = await withEmptyLabel("web");
+  test.each([
+    ["without a value", omitted],
+    ["with null", (key: string) => ({ key, value: null })],
+  ])("%s, an in-place update keeps the label", async (_form, emptyPair) => {
+    const { web, labels } = await withEmptyLabel("web", emptyPair);
     expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
     expect(labels()).toEqual({ role: "api", theirs: "" });
   });
 
   test("an in-place update is rejected if no label has a value, because the form is ambiguous", async () => {
-    const { web, labels } = await withEmptyLabel("");
+    const { web, labels } = await withEmptyLabel("", omitted);
     expect(await web.up({ labels: { role: "api" } })).toContain("returned labels in an unknown format");
     expect(labels()).toEqual({ role: "", theirs: "" });
   });
+});
+
+test("an in-place update is rejected if the separator of labels in strings is ambiguous", async () => {
+  const spelling = (now: object) => ({ ...now, labels: forms["a list of key:value"]?.(Object(now).labels) });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  const labels = { role: "a=b" };
+  expect(await web.up({ labels })).toBeUndefined();
+  expect(await web.up({ labels, flavor: "m1.large" })).toContain("returned labels in an unknown format");
+  expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual(labels);
+});
+
+test("an in-place update succeeds if the service returns null for a label", async () => {
+  const { web, labels } = await sharedInstance((given) => ({ ...given, old: null }));
+  expect(await web.up({ labels: { role: "api" } })).toBeUndefined();
+  expect(labels()).toEqual({ role: "api", owner: "ops" });
 });
 
 test("a label called name is read in a list of maps", async () => {
@@ -95,11 +114,15 @@ test.each([0, false, "", "n/a", "None", "-"])(
 describe("if the service returns labels in an unknown form", () => {
   const keysOnly = (labels: Labels): unknown => Object.keys(labels);
 
-  test("an in-place update of an instance with labels is rejected, and changes nothing", async () => {
+  test.each<[string, Properties]>([
+    ["sets labels", { labels: { role: "web" } }],
+    ["sets no labels", {}],
+    ["ignores labels", { labels: { role: "web" }, __ignoreChanges: ["labels"] }],
+  ])("an in-place update is rejected, and changes nothing, if the program %s", async (_what, args) => {
     const { web, labels } = await sharedInstance(keysOnly);
-    const error = await web.up({ labels: { role: "web" }, flavor: "m1.large" });
+    const error = await web.up({ ...args, flavor: "m1.large" });
     expect(error).toContain("returned labels in an unknown format");
-    expect(error).toContain('Add "labels" to ignoreChanges');
+    expect(error).toContain("Change the instance in the service");
     expect(labels()).toEqual({ role: "web", owner: "ops" });
   });
 });
@@ -202,6 +225,47 @@ describe("somebody else's label whose key differs from the program's only in cas
       }
     },
   );
+});
+
+describe("if the program adds a label whose key differs only in case from somebody else's label", () => {
+  test.each<[string, Properties]>([
+    ["with the same value", { env: "a", team: "web" }],
+    ["with another value", { env: "a", team: "ops" }],
+  ])("both labels exist, and removing one keeps the other: %s", async (_what, theirs) => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    const labels = () => service.emulator.instances.get(id)?.fields.labels;
+    service.emulator.edit(id, { labels: theirs });
+    expect(await web.up({ labels: { env: "a", Team: "web" } })).toBeUndefined();
+    expect(labels()).toEqual({ ...theirs, Team: "web" });
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    expect(labels()).toEqual(theirs);
+  });
+
+  test("their label is kept if the outcome of the update is unknown and the program is reverted", async () => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { env: "a", team: "web" } });
+    const fault = service.emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
+    const short = { __timeouts: { update: "10s" } };
+    expect(await web.up({ ...short, labels: { env: "a", Team: "web" } })).toContain("Run `pulumi up` again");
+    fault.off();
+    expect(await web.up({ labels: { env: "a" } })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ env: "a", team: "web" });
+  });
+
+  test("the update conflicts if the service is known to show keys in lower case", async () => {
+    const spelling = (now: object) => ({ ...now, labels: inLowerCase(Object(now).labels) });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ labels: { Env: "a" } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { Env: "a", team: "ops" } });
+    expect(await web.up({ labels: { Env: "a", Team: "web" } })).toContain(
+      "somebody else changed labels.Team",
+    );
+  });
 });
 
 test("an import at a service that shows keys in lower case requires no update", async () => {
