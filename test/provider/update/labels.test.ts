@@ -263,7 +263,7 @@ describe("if the program adds a label whose key differs only in case from somebo
     const { id } = web.inState();
     service.emulator.edit(id, { labels: { Env: "a", team: "ops" } });
     expect(await web.up({ labels: { Env: "a", Team: "web" } })).toContain(
-      "somebody else changed labels.Team",
+      "another client changed labels.Team",
     );
   });
 });
