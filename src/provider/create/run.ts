@@ -66,7 +66,7 @@ export async function runCreation(
     await extendEntry(context, pending, { operation: { id, url } });
     return await waitForCreation(context, sent.operation, sentFields(pending), isResumed);
   } catch (error) {
-    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
     throw partialCreation(context, error, inputs, pending);
   }
@@ -82,13 +82,17 @@ async function sendRequest(
   // The record may be incomplete or invalid.
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
-  if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
+  // Until a request may have been sent, an expired key can't create a second object.
+  const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
+  if (!isKnown || pending.at === undefined || isKeyExpired(false))
     throw await outcomeUnknown(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
   try {
-    accepted = await context.kind.requests(client).create(body, key, context);
+    accepted = await context.kind.requests(client).create(body, key, { ...context, isKeyExpired });
   } catch (error) {
+    if (isCloudInfraError(error) && error.code === "key_expired")
+      throw await outcomeUnknown(context, inputs, pending, { wasSent: error.sent });
     // If an earlier process may have sent the request, no failure proves that nothing was created.
     if (!isCloudInfraError(error) || isResumed || (error.sent && !error.replayed)) throw error;
     if (!error.replayed) return { kind: "failed", error };
