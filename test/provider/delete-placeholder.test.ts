@@ -65,6 +65,21 @@ describe("the deletion of an interrupted creation", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
+  test("is finished by the next `up` or refresh if it was interrupted, so that the object isn't adopted", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    Object.assign(service.emulator.behaviour, { deleteObject: 202, operationMs: 60_000 });
+    const [first] = service.emulator.instances.keys();
+    const placeholderId = web.inState().id;
+    expect(await web.destroy()).toContain("timed out after 5 s");
+    expect([...service.emulator.instances.keys()]).toEqual([first]);
+    await web.refresh();
+    expect(web.inState().id).toBe(placeholderId);
+    expect(await web.up()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(await web.expectOne()).not.toBe(first);
+  });
+
   test("deletes the object that a failed operation has left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
@@ -232,9 +232,35 @@ export async function discard(
   if (unfinished.imported?.includes(object.id)) return;
   await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
-  if (!isRetained && mayDelete(context, unfinished))
-    await removeObject(context, object.id, sentFields(unfinished).project);
+  if (!isRetained && mayDelete(context, unfinished)) await removeDiscarded(context, object, unfinished);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/** Deletes the object of a creation. If the deletion is interrupted, the record of it prevents a later run from adopting the object. */
+async function removeDiscarded(context: Context, { id }: ApiObject, unfinished: Pending): Promise<void> {
+  const { journal } = context.session;
+  const { key } = unfinished;
+  const { project } = sentFields(unfinished);
+  if (key === undefined) return removeObject(context, id, project); // the record of the creation is damaged
+  const isStarted = await journal.isDiscarded(key);
+  await journal.recordDiscard(key);
+  try {
+    await removeObject(context, id, project);
+  } catch (error) {
+    if (!isStarted && isCloudInfraError(error) && isRejected(error)) await journal.forgetDiscard(key);
+    throw error;
+  }
+  await journal.forgetDiscard(key);
+}
+
+/** Reports whether an error proves that the service has not started the deletion. */
+function isRejected({ code, method, sent }: CloudInfraError): boolean {
+  return code === "unsupported" || (method === "DELETE" && !sent);
+}
+
+/** Reports whether an earlier run on this machine has started to delete the object of a creation. */
+export async function isDiscarded({ session }: Context, { key }: Pending): Promise<boolean> {
+  return key !== undefined && session.journal.isDiscarded(key);
 }
 
 /**

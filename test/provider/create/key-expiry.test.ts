@@ -70,7 +70,7 @@ test("the error about an expired replacement doesn't suggest deleting or forgett
 describe("if the machine is suspended for longer than the key is valid before a POST is retried,", () => {
   async function suspendedUp(fault: Parameters<Service["emulator"]["fail"]>[0]) {
     onTestFinished(() => void vi.useRealTimers());
-    const { service, web } = await oneInstance();
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 0 } });
     service.emulator.fail({ ...fault, method: "POST", path: "/v1/instances" });
     const clock = new FakeClock({ auto: true }); // like a monotonic clock, it doesn't advance while the machine is suspended
     const sleep = clock.sleep.bind(clock);
