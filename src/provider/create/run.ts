@@ -146,11 +146,20 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
-  const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
-  if (object !== undefined) return { ...named, object };
+  const object = await findForDeletion(context, id, sent);
+  if (object === undefined) return { kind: "failed", error };
+  return { kind: "failed", error: withDetails(error, { resultId: id }), object };
+}
+
+/** Returns the object that a creation has or may have left. Returns `undefined` if there is nothing to delete. */
+export async function findForDeletion(
+  context: Context,
+  id: string,
+  { project }: Sent,
+): Promise<ApiObject | undefined> {
+  const object = await findNamedByOperation(context, { kind: context.kind, id, project });
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
-  return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
+  return object ?? (context.kind === projectKind ? undefined : { id, fields: {} });
 }
 
 /** The error codes of the result link after which the list may still contain the object. */

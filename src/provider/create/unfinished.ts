@@ -11,7 +11,7 @@ import { isLive } from "../object-identity";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { nextKey, requireNotTakenOver, runCreation } from "./run";
+import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. */
 export interface UnfinishedCreation extends Pending {
@@ -206,15 +206,31 @@ async function runAndDiscard(
   inputs: Desired,
   unfinished: UnfinishedCreation,
 ): Promise<boolean> {
-  const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
+  const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer needed${giveUpHint(error.why)}`;
     throw withDetails(error.why, { hint });
   });
-  const object = end.kind === "key spent" ? undefined : end.object;
   if (object !== undefined) await discard(context, inputs, object, unfinished);
   await markFinished(context, unfinished);
   return object !== undefined;
+}
+
+/** Finishes a creation, and returns the object to delete, if any. */
+async function finishForDeletion(
+  context: Context,
+  inputs: Desired,
+  unfinished: UnfinishedCreation,
+): Promise<ApiObject | undefined> {
+  try {
+    const end = await runCreation(context, inputs, unfinished, true);
+    return end.kind === "key spent" ? undefined : end.object;
+  } catch (error) {
+    const isPartial = error instanceof PartialState && error.code === "timeout";
+    if (!isPartial || error.why.resultId === undefined) throw error;
+    // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
+    return findForDeletion(context, error.why.resultId, sentFields(unfinished));
+  }
 }
 
 /**

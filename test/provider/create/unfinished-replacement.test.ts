@@ -51,7 +51,7 @@ describe("the object of a killed replacement", () => {
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 60_000;
     expect(await web.up({ __timeouts: { update: "20s" } })).toContain("timed out after 20 s");
-    expect(await web.up(ANEW)).toBeUndefined();
+    expect(await web.up(ANEW, FIRST_CREATED)).toBeUndefined();
     service.emulator.finishOperations();
     expect(await web.expectOne()).not.toBe(other);
   });
