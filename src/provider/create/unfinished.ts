@@ -263,15 +263,15 @@ async function removeDiscarded(context: Context, { id }: ApiObject, unfinished: 
   try {
     await removeObject(context, id, project);
   } catch (error) {
-    if (!isStarted && isCloudInfraError(error) && isRejected(error)) await journal.forgetDiscard(key);
+    if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.forgetDiscard(key);
     throw error;
   }
   await journal.forgetDiscard(key);
 }
 
-/** Reports whether an error proves that the service has not started the deletion. */
-function isRejected({ code, method, sent }: CloudInfraError): boolean {
-  return code === "unsupported" || (method === "DELETE" && !sent);
+/** Reports whether an error proves that the service has not started the deletion. @param isStarted whether an earlier run may have sent it */
+function isRejected({ code, method, sent }: CloudInfraError, isStarted: boolean): boolean {
+  return code === "unsupported" || (method === "DELETE" && !sent && !isStarted);
 }
 
 /** Reports whether an earlier run on this machine has started to delete the object of a creation. */

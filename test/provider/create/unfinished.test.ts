@@ -197,6 +197,16 @@ describe("the object of a killed creation, if an `up` that needs a different obj
     expect(await web.expectOne()).not.toBe(first);
   });
 
+  test("is adopted if the service turns out not to support the deletion that an earlier run has recorded", async () => {
+    const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    await web.journal.recordDiscard((await web.journalEntry()).key);
+    expect(await web.up()).toContain("doesn't support deleting instances");
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
   test("is adopted if the service has rejected the deletion", async () => {
     const { web, first, said } = await interruptedDeletion({ deleteObject: 405 });
     expect(said).toContain("doesn't support deleting instances");
