@@ -30,13 +30,13 @@ import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
 import { extendEntry, requireNotTakenOver } from "./run";
-import { discard, type UnfinishedCreation } from "./unfinished";
+import { discard, isDiscarded, type UnfinishedCreation } from "./unfinished";
 
 /**
  * Updates the object of a resumed creation to match the current program (C5).
  *
- * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement and was discarded according
- * to I3
+ * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement or an earlier run has started
+ * to delete it, and it was discarded according to I3
  * @throws CloudInfraError `key_expired` if the original request is unknown. In that case, nothing is changed, adopted or deleted
  */
 export async function fitToProgram(
@@ -49,7 +49,8 @@ export async function fitToProgram(
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw requestUnknown(context, object);
   const options = context.session.tracker.optionsOf(inputs.key);
-  if (needsReplacement(context.kind, unfinished, inputs, options)) {
+  const isReplaced = needsReplacement(context.kind, unfinished, inputs, options);
+  if (isReplaced || (await isDiscarded(context, unfinished))) {
     await discard(context, inputs, object, unfinished);
     return undefined;
   }

@@ -66,7 +66,7 @@ export async function runCreation(
     await extendEntry(context, pending, { operation: { id, url } });
     return await waitForCreation(context, sent.operation, sentFields(pending), isResumed);
   } catch (error) {
-    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
     throw partialCreation(context, error, inputs, pending);
   }
@@ -82,13 +82,17 @@ async function sendRequest(
   // The record may be incomplete or invalid.
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
-  if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
+  // Until a request may have been sent, an expired key can't create a second object.
+  const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
+  if (!isKnown || pending.at === undefined || isKeyExpired(false))
     throw await outcomeUnknown(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
   try {
-    accepted = await context.kind.requests(client).create(body, key, context);
+    accepted = await context.kind.requests(client).create(body, key, { ...context, isKeyExpired });
   } catch (error) {
+    if (isCloudInfraError(error) && error.code === "key_expired")
+      throw await outcomeUnknown(context, inputs, pending, { wasSent: error.sent });
     // If an earlier process may have sent the request, no failure proves that nothing was created.
     if (!isCloudInfraError(error) || isResumed || (error.sent && !error.replayed)) throw error;
     if (!error.replayed) return { kind: "failed", error };
@@ -142,11 +146,20 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
-  const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
-  if (object !== undefined) return { ...named, object };
+  const object = await findForDeletion(context, id, sent);
+  if (object === undefined) return { kind: "failed", error };
+  return { kind: "failed", error: withDetails(error, { resultId: id }), object };
+}
+
+/** Returns the object that a creation has or may have left. Returns `undefined` if there is nothing to delete. */
+export async function findForDeletion(
+  context: Context,
+  id: string,
+  { project }: Sent,
+): Promise<ApiObject | undefined> {
+  const object = await findNamedByOperation(context, { kind: context.kind, id, project });
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
-  return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
+  return object ?? (context.kind === projectKind ? undefined : { id, fields: {} });
 }
 
 /** The error codes of the result link after which the list may still contain the object. */
