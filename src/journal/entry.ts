@@ -45,7 +45,7 @@ export interface Entry {
   readonly imported?: readonly string[];
   /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
   readonly resumedBy?: string;
-  /** Whether the entry must be kept until a check with the saved state, because the engine saves resources only at the end of its run. */
+  /** Whether to keep the entry until a check finds the resource in the state. The engine may save resources only at the end of its run. */
   readonly isKept?: boolean | undefined;
 }
 

@@ -140,7 +140,7 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 }
 
 /**
- * Returns the changed fields that don't have the desired value, a normalized form of the desired value, or another new value.
+ * Returns the changed fields that still have their former values.
  *
  * Fields that the reply omits are treated as set. A value that contradicts the desired value in both the read and the reply is not treated
  * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
