@@ -57,7 +57,9 @@ export function sidesOf(
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
-    const address = addressBeside(field, inState, object);
+    const { ipAddress } = wanted.olds;
+    const recorded = { ipAddress, applied: appliedIn(applied, field.name) };
+    const address = addressBeside(field, inState, object, recorded);
     // The field may be null with or without the pinned address. Comparing the field wouldn't reveal that the address is lost.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
@@ -65,7 +67,6 @@ export function sidesOf(
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
-    const { ipAddress } = wanted.olds;
     const side = {
       field,
       path,
@@ -79,7 +80,7 @@ export function sidesOf(
       object,
     };
     if (field.type === "labels" && isShown) return eachKey(side, labelsOf(applied[field.name]));
-    return [{ ...side, applied: appliedIn(applied, field.name) }];
+    return [{ ...side, applied: recorded.applied }];
   });
 }
 

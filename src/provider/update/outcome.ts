@@ -1,5 +1,11 @@
 import type { ApiObject } from "../../api/client";
-import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
+import {
+  asksForAddress,
+  isAddress,
+  isUnspecifiedMode,
+  meansNoAddress,
+  publicAddressIn,
+} from "../../model/addresses";
 import { changedFields, sameValue } from "../../model/changes";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
@@ -160,13 +166,15 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     !isNormalizedForm(side) &&
     !(isAccepted && mayBeAccepted(side)) &&
     !keepsAddress(side, change, { own, before }) &&
+    !isHiddenMode(side) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
   // The reply may contain the former values, and the read may contain a later change by another user.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unapplied = sidesIn(after).filter(
-    (side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)),
+    (side) =>
+      isToChange(side) && (isAsBefore(side) || isOtherwise(side) || isStillPublic(side, before, after)),
   );
   return change.fields.filter((field) => unapplied.some((side) => side.field === field));
 }
@@ -194,7 +202,7 @@ export type PossibleReason =
   | "address"
   /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
-  /** The update changed nothing, so the object may already have had the value in a normalized form. */
+  /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
   | "former";
 
 /** Returns the reason why the object may have a desired value that the reply doesn't contain. */
@@ -204,6 +212,7 @@ export function possibleReasonFor(
 ): PossibleReason | undefined {
   const sides = sidesOf(unapplied, change, object.fields);
   if (sides.some(mayShowMode)) return "address";
+  if (sides.some(mayShowUnspecifiedMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))
     return "normalized";
@@ -215,6 +224,33 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
   return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
+}
+
+/** Reports whether the service doesn't return the new mode, and the mode isn't specified. Only the address may reveal the mode. */
+function isHiddenMode({ field, now, desired }: PropertySides): boolean {
+  return field.wire === "public_ip" && (now ?? null) === null && isUnspecifiedMode(desired);
+}
+
+/** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
+function isStillPublic(side: PropertySides, before: ApiObject, after: ApiObject): boolean {
+  const { field, now, desired } = side;
+  const address = publicAddressIn(field, after.fields);
+  const isHidden =
+    isHiddenMode(side) || ((now ?? null) === null && (desired ?? null) !== null && meansNoAddress(desired));
+  return isHidden && address !== undefined && address === publicAddressIn(field, before.fields);
+}
+
+/** Reports whether the remote value may be the former address, or null, instead of an unspecified mode. */
+const mayShowUnspecifiedMode = (side: PropertySides): boolean =>
+  side.field.wire === "public_ip" &&
+  isUnspecifiedMode(side.desired) &&
+  ((side.now ?? null) === null || isAddress(side.now));
+
+/** Reports whether the remote value may be the result of an update that has set an unspecified mode. */
+function mayBeOfMode(side: PropertySides, own: ApiObject | undefined): boolean {
+  const { field, now, desired } = side;
+  const isNewAddress = isAddress(now) && own?.fields[field.wire] === undefined;
+  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isNewAddress);
 }
 
 /**
@@ -242,15 +278,21 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...Object.assign({}, ...appliedFields.map((field) => remoteValueAfter(field, change, outcome))),
   };
   // If a mode was just set, a new address may have been set by another user, unless the update's reply contains the address.
-  const marks = Object.fromEntries(appliedFields.map(({ name }) => [name, { value: news[name] }]));
+  const newMode = appliedFields.find(
+    ({ name, wire }) => wire === "public_ip" && isUnspecifiedMode(news[name]),
+  );
+  const ipAddress = newMode === undefined ? olds.ipAddress : ownAddress(newMode, outcome);
+  const marked = appliedFields.filter((field) => field !== newMode);
+  const marks = Object.fromEntries(marked.map(({ name }) => [name, { value: news[name] }]));
+  const isMode = (value: unknown): boolean => asksForAddress(value) || isUnspecifiedMode(value);
   const modes = others.filter(
-    (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
+    (field) => field.wire === "public_ip" && !changed.includes(field) && isMode(news[field.name]),
   );
   const former = pickFields(
     modes.filter((field) => isMarked(field, change)),
     applied,
   );
-  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
+  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress };
   // The service may omit a new value that means "not set", such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
@@ -260,7 +302,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that another user set would look like an address that the service assigned.
-  const theirs = modes.filter(({ name }) => drifted.includes(name));
+  const theirs = [...modes, ...(newMode ? [newMode] : [])].filter(({ name }) => drifted.includes(name));
   const ofTheirs = theirs.map(({ name }) => [
     name,
     { value: news[name], word: remoteValues[name] ?? news[name] },
@@ -277,6 +319,12 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     },
     before: { ...olds, revision: undefined },
   });
+}
+
+/** Returns the public address after an update, unless another user may have set it since the reply to the update. */
+function ownAddress(field: Field, { object, own }: UpdateOutcome): string | undefined {
+  const isOwn = own === undefined || own.revision === object.revision || own.fields[field.wire] === undefined;
+  return publicAddressIn(field, isOwn ? object.fields : own.fields);
 }
 
 /** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */
@@ -300,7 +348,11 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
     isSameState ||
     (ownWord === undefined
       ? sides.every(
-          (side) => hasDesiredValue(side) || mayBeNormalizedForm(side) || keepsAddress(side, change, seen),
+          (side) =>
+            hasDesiredValue(side) ||
+            mayBeNormalizedForm(side) ||
+            keepsAddress(side, change, seen) ||
+            mayBeOfMode(side, own),
         )
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
@@ -317,7 +369,8 @@ function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: read
     side.desired !== undefined &&
     differsFromDesired(side) &&
     !mayBeNormalizedForm(side) &&
-    !keepsAddress(side, change, seen);
+    !keepsAddress(side, change, seen) &&
+    !mayBeOfMode(side, seen.own);
   const open = sidesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
