@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance } from "../one-instance";
 import { type Service, startService } from "../service";
+import { startRaced } from "./raced-service";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -442,7 +443,8 @@ describe.each([{}, ...WITHOUT_MODES] as const)(
     });
 
     test("is a conflict if it is set right after the update that set the mode", async () => {
-      const { service, web } = await oneInstance({ behaviour });
+      const service = await startRaced({ behaviour });
+      const web = new OneInstance(service);
       expect(await web.up()).toBeUndefined();
       service.after("PUT", () => service.emulator.edit(web.inState().id, { public_ip: "auto" }));
       await web.up({ publicIp: "private" });
