@@ -28,7 +28,13 @@ import {
   remoteValueOf,
   remoteValuesAfter,
 } from "../../model/remote-values";
-import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
+import {
+  type Field,
+  instanceFields,
+  type Json,
+  type RemoteValues,
+  type WireFields,
+} from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
@@ -212,7 +218,7 @@ export function possibleReasonFor(
 ): PossibleReason | undefined {
   const sides = sidesOf(unapplied, change, object.fields);
   if (sides.some(mayShowMode)) return "address";
-  if (sides.some(mayShowUnspecifiedMode)) return "former";
+  if (sides.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))
     return "normalized";
@@ -232,25 +238,21 @@ function isHiddenMode({ field, now, desired }: PropertySides): boolean {
 }
 
 /** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
-function isStillPublic(side: PropertySides, before: ApiObject, after: ApiObject): boolean {
-  const { field, now, desired } = side;
+function isStillPublic({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
   const address = publicAddressIn(field, after.fields);
-  const isHidden =
-    isHiddenMode(side) || ((now ?? null) === null && (desired ?? null) !== null && meansNoAddress(desired));
-  return isHidden && address !== undefined && address === publicAddressIn(field, before.fields);
+  const isKept = address !== undefined && address === publicAddressIn(field, before.fields);
+  return isKept && (now ?? null) === null && (isUnspecifiedMode(desired) || meansNoAddress(desired));
 }
 
-/** Reports whether the remote value may be the former address, or null, instead of an unspecified mode. */
-const mayShowUnspecifiedMode = (side: PropertySides): boolean =>
-  side.field.wire === "public_ip" &&
-  isUnspecifiedMode(side.desired) &&
-  ((side.now ?? null) === null || isAddress(side.now));
-
-/** Reports whether the remote value may be the result of an update that has set an unspecified mode. */
-function mayBeOfMode(side: PropertySides, own: ApiObject | undefined): boolean {
+/** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */
+function mayBeOfMode(side: PropertySides): boolean {
   const { field, now, desired } = side;
-  const isNewAddress = isAddress(now) && own?.fields[field.wire] === undefined;
-  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isNewAddress);
+  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isAddress(now));
+}
+
+/** Reports whether the remote value belongs to the unspecified mode that the update has set. The reply would contain a new address. */
+function isOfNewMode(side: PropertySides, own: ApiObject | undefined): boolean {
+  return mayBeOfMode(side) && !(isAddress(side.now) && isComplete(own));
 }
 
 /**
@@ -323,8 +325,14 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
 
 /** Returns the public address after an update, unless another user may have set it since the reply to the update. */
 function ownAddress(field: Field, { object, own }: UpdateOutcome): string | undefined {
-  const isOwn = own === undefined || own.revision === object.revision || own.fields[field.wire] === undefined;
+  const isOwn = !isComplete(own) || own.revision === object.revision;
   return publicAddressIn(field, isOwn ? object.fields : own.fields);
+}
+
+/** Reports whether the reply to an update contains the object, so that the reply would also contain an address. */
+function isComplete(own: ApiObject | undefined): own is ApiObject {
+  const required = instanceFields.filter(({ argument }) => argument === "required");
+  return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
 }
 
 /** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */
@@ -352,7 +360,7 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
             hasDesiredValue(side) ||
             mayBeNormalizedForm(side) ||
             keepsAddress(side, change, seen) ||
-            mayBeOfMode(side, own),
+            isOfNewMode(side, own),
         )
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
@@ -370,7 +378,7 @@ function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: read
     differsFromDesired(side) &&
     !mayBeNormalizedForm(side) &&
     !keepsAddress(side, change, seen) &&
-    !mayBeOfMode(side, seen.own);
+    !isOfNewMode(side, seen.own);
   const open = sidesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {

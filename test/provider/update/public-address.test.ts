@@ -477,8 +477,11 @@ describe.each(WITHOUT_MODES)("the mode `private` at a service with %j", (behavio
       const { service, web } = await oneInstance({ behaviour });
       expect(await web.up({ publicIp })).toBeUndefined();
       service.emulator.ignoreUpdatesOf("public_ip");
-      for (const _ of ["first", "again"])
-        expect(await web.up({ publicIp: "private" })).toContain("did not change publicIp");
+      for (const _ of ["first", "again"]) {
+        const said = await web.up({ publicIp: "private" });
+        expect(said).toContain("did not change publicIp");
+        expect(said).toContain("Check in the service whether the object has the value");
+      }
       expect(web.inState().state.publicIp).toBe(publicIp);
     },
   );
