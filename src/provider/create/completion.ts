@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
-import { addressBeside, hasPublicAddress, meansNoAddress } from "../../model/addresses";
+import { addressBeside, hasPublicAddress, isUnspecifiedMode, meansNoAddress } from "../../model/addresses";
 import {
   type ChangeOptions,
   changedFields,
@@ -144,7 +144,8 @@ function appliedArguments(
 
 /**
  * Returns an argument as the service has applied it. Services may ignore labels in the creation request, which the specification doesn't
- * include (§2.2). A sparse reply may omit the mode of an address, or contain only the address.
+ * include (§2.2). A sparse reply may omit the mode of an address, or contain only the address. If the service doesn't return modes, an
+ * unspecified mode can't be checked.
  */
 function appliedValue(
   field: Field,
@@ -157,7 +158,9 @@ function appliedValue(
   // Another user may have set a different address or different keys since the object was created.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
-    return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
+    return isUnspecifiedMode(asked) || hasPublicAddress(field, object) !== meansNoAddress(asked)
+      ? asked
+      : undefined;
   if (asked === undefined || shown === undefined || isUnreadable(field, shown)) return asked;
   if (field.type === "keys") {
     const isIgnored = Array.isArray(shown) && shown.length === 0 && !sameValue(field, asked, []);
