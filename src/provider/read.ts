@@ -18,7 +18,7 @@ import {
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import { isIdReused } from "./object-identity";
+import { isIdReused, isIdReusedSince } from "./object-identity";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 
@@ -193,6 +193,7 @@ async function readUnfinishedCreation(
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
+  if (seen !== undefined && (await isIdReusedSince(context, object, pending, seen))) return undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
 }
@@ -236,7 +237,8 @@ async function readPlaceholder(
   const real = context.session.client.resultId(seen);
   if (real === undefined) return isSuccess(seen) ? unchanged : undefined;
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  if (object === undefined) return isSuccess(seen) ? unchanged : undefined;
+  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, seen));
+  if (object === undefined || isOther) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return stateAfterCreation(context, real, object, state);

@@ -3,20 +3,14 @@ import { validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { EntryUpdate } from "../../journal/entry";
-import {
-  isKeyKept,
-  type Pending,
-  parseSentBody,
-  type Sent,
-  sentFields,
-  toOperation,
-} from "../../model/pending";
+import { isKeyKept, type Pending, parseSentBody, sentFields, toOperation } from "../../model/pending";
 import { projectKind } from "../../model/resource-fields";
 import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
+import { idReused, isIdReusedSince } from "../object-identity";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
@@ -52,7 +46,7 @@ export async function runCreation(
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
       try {
-        return await waitForCreation(context, known, sentFields(pending), isResumed);
+        return await waitForCreation(context, pending, known, isResumed);
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
@@ -64,7 +58,7 @@ export async function runCreation(
     if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
-    return await waitForCreation(context, sent.operation, sentFields(pending), isResumed);
+    return await waitForCreation(context, pending, sent.operation, isResumed);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
@@ -100,16 +94,20 @@ async function sendRequest(
   if (accepted.kind === "operation") return { operation: accepted.operation };
   const { object } = accepted;
   return isResumed
-    ? confirmReplayedObject(context, object, sentFields(pending))
+    ? confirmReplayedObject(context, pending, object)
     : { kind: "created", object, isEcho: true };
 }
 
 /** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */
-async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
-  const ref = { kind: context.kind, id: object.id, project: sent.project };
+async function confirmReplayedObject(
+  context: Context,
+  pending: Pending,
+  object: ApiObject,
+): Promise<CreationEnd> {
+  const ref = { kind: context.kind, id: object.id, project: sentFields(pending).project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
-    if (seen !== undefined)
+    if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object)))
       return {
         kind: "created",
         object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } },
@@ -122,15 +120,17 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
 /** Waits for the operation, and reads its result. Any final status other than `done` is a failure. */
 async function waitForCreation(
   context: Context,
+  pending: Pending,
   begun: Operation,
-  sent: Sent,
   isResumed: boolean,
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
-  if (!isSuccess(operation)) return failedCreation(context, operation, sent);
+  if (!isSuccess(operation)) return failedCreation(context, pending, operation);
   try {
-    return { kind: "created", object: await readCreatedObject(context, operation, sent, isResumed) };
+    const object = await readCreatedObject(context, pending, operation, isResumed);
+    const isOther = isResumed && (await isIdReusedSince(context, object, pending, operation));
+    return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (isResumed && isGone) return { kind: "failed", error };
@@ -138,13 +138,21 @@ async function waitForCreation(
   }
 }
 
-async function failedCreation(context: Context, operation: Operation, sent: Sent): Promise<CreationEnd> {
+async function failedCreation(
+  context: Context,
+  pending: Pending,
+  operation: Operation,
+): Promise<CreationEnd> {
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamedByOperation(context, { kind: context.kind, id, project: sent.project });
-  if (object !== undefined) return { ...named, object };
+  const ref = { kind: context.kind, id, project: sentFields(pending).project };
+  const object = await findNamedByOperation(context, ref);
+  if (object !== undefined)
+    return (await isIdReusedSince(context, object, pending, operation))
+      ? { kind: "failed", error }
+      : { ...named, object };
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
@@ -155,8 +163,8 @@ const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported"
 /** Reads the result of a finished operation from its link, or from the list if there is no usable link (§4.8). */
 async function readCreatedObject(
   context: Context,
+  pending: Pending,
   operation: Operation,
-  sent: Sent,
   isResumed: boolean,
 ): Promise<ApiObject> {
   const { client } = context.session;
@@ -177,7 +185,7 @@ async function readCreatedObject(
     if (!isCloudInfraError(error)) throw error;
     if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
-  const ref = { kind: context.kind, id, project: sent.project };
+  const ref = { kind: context.kind, id, project: sentFields(pending).project };
   const seen = isResumed ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error) ? withDetails(error, details) : error;

@@ -232,8 +232,9 @@ export async function discard(
   if (unfinished.imported?.includes(object.id)) return;
   await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
+  const { name, project } = sentFields(unfinished);
   if (!isRetained && mayDelete(context, unfinished))
-    await removeObject(context, object.id, sentFields(unfinished).project);
+    await removeObject(context, object.id, project, { state: { createdAt: object.fields.created_at, name } });
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
 }
 

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
+import type { Behaviour } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
 import type { Pending } from "../../../src/model/pending";
 import { instanceKind } from "../../../src/model/resource-fields";
@@ -93,8 +94,8 @@ async function upProject({ newProviders }: Service): Promise<{ id: string }> {
 }
 
 /** Creates a project whose reply is lost. */
-async function unansweredProject() {
-  const service = await startService();
+async function unansweredProject(behaviour: Partial<Behaviour> = {}) {
+  const service = await startService({ behaviour });
   const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
   await failureOf(upProject(service));
   lost.off();
@@ -116,6 +117,20 @@ describe("a reply that the service repeats for the key of an earlier request", (
     const made = await upProject(service);
     expect([...service.emulator.projects.keys()]).toEqual([other.id, made.id]);
     expect(made.id).not.toBe(id);
+  });
+
+  test("is ignored if another project has the id since, and a warning mentions that project", async () => {
+    const { service, id } = await unansweredProject({ ids: "slug", idReuse: true });
+    const { emulator, clock, warnings } = service;
+    const name = emulator.projects.get(id)?.fields.name;
+    emulator.remove(id);
+    await clock.sleep(3 * 3_600_000);
+    const theirs = emulator.addProject({ name });
+    expect(theirs.id).toBe(id);
+    const made = await upProject(service);
+    expect(made.id).not.toBe(id);
+    expect([...emulator.projects.keys()]).toEqual([id, made.id]);
+    expect(warnings).toEqual([expect.stringContaining(`created project ${id}, which no longer exists`)]);
   });
 });
 
