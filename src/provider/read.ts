@@ -21,6 +21,7 @@ import { extendEntry } from "./create/run";
 import { isIdReused, isIdReusedSince } from "./object-identity";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
+import { warnOfSameNamed } from "./warnings";
 
 /** A resource after a refresh. */
 export interface FoundResource {
@@ -235,7 +236,11 @@ async function readPlaceholder(
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   const real = context.session.client.resultId(seen);
-  if (real === undefined) return isSuccess(seen) ? unchanged : undefined;
+  if (real === undefined) {
+    if (isSuccess(seen)) return unchanged;
+    await warnOfSameNamed(context, unchanged.inputs, pending);
+    return undefined;
+  }
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
   const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, seen));
   if (object === undefined || isOther) return isSuccess(seen) ? unchanged : undefined;

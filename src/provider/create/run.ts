@@ -46,7 +46,7 @@ export async function runCreation(
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
       try {
-        return await waitForCreation(context, pending, known, isResumed);
+        return await waitForCreation(context, inputs, pending, known, isResumed);
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
@@ -58,7 +58,7 @@ export async function runCreation(
     if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
-    return await waitForCreation(context, pending, sent.operation, isResumed);
+    return await waitForCreation(context, inputs, pending, sent.operation, isResumed);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
@@ -120,13 +120,14 @@ async function confirmReplayedObject(
 /** Waits for the operation, and reads its result. Any final status other than `done` is a failure. */
 async function waitForCreation(
   context: Context,
+  inputs: Desired,
   pending: Pending,
   begun: Operation,
   isResumed: boolean,
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
-  if (!isSuccess(operation)) return failedCreation(context, pending, operation);
+  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
   try {
     const object = await readCreatedObject(context, pending, operation, isResumed);
     const isOther = isResumed && (await isIdReusedSince(context, object, pending, operation));
@@ -140,12 +141,16 @@ async function waitForCreation(
 
 async function failedCreation(
   context: Context,
+  inputs: Desired,
   pending: Pending,
   operation: Operation,
 ): Promise<CreationEnd> {
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
-  if (id === undefined) return { kind: "failed", error };
+  if (id === undefined) {
+    await warnOfSameNamed(context, inputs, pending);
+    return { kind: "failed", error };
+  }
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const ref = { kind: context.kind, id, project: sentFields(pending).project };
   const object = await findNamedByOperation(context, ref);

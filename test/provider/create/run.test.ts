@@ -5,7 +5,7 @@ import type { Behaviour } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
 import type { Pending } from "../../../src/model/pending";
 import { instanceKind } from "../../../src/model/resource-fields";
-import { parseDesired } from "../../../src/model/state";
+import { type Properties, parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
@@ -144,6 +144,60 @@ test.each([200, 404, 405] as const)(
     expect(web.saved?.id).toBe(id);
   },
 );
+
+describe("the object of a failed creation whose operation has no link to it", () => {
+  async function failed(args: Properties = {}, behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour: { resultLink: "missing", ...behaviour } });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    const said = await web.up(args);
+    const [id = ""] = service.emulator.instances.keys();
+    return { service, web, said, id };
+  }
+  const listing = (id: string) => expect.stringContaining(`the service lists ${id} with the same name`);
+
+  test("is mentioned in a warning, and is never adopted or deleted", async () => {
+    const { service, web, said, id } = await failed();
+    expect(said).toContain('ended with status "failed"');
+    expect(service.warnings).toEqual([listing(id)]);
+    service.emulator.behaviour.resultLink = "absolute";
+    expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+  });
+
+  test.each(["up", "refresh", "destroy"] as const)(
+    "is mentioned by `%s` if the creation was interrupted",
+    async (command) => {
+      const { service, web, id } = await failed({ __timeouts: { create: "5s" } }, { operationMs: 3_600_000 });
+      expect(web.inState().id).toMatch(/^operation\//);
+      expect(service.warnings).toEqual([]);
+      service.emulator.finishOperations();
+      service.emulator.behaviour.operationMs = 100;
+      await web[command]();
+      expect(service.warnings).toEqual([listing(id)]);
+      expect(service.emulator.instances.has(id)).toBe(true);
+      expect(web.saved?.id).not.toBe(id);
+    },
+  );
+
+  test("is the only object in the warning if the failed creation was a replacement with the same name", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ name: "web" });
+    const former = web.inState().id;
+    service.emulator.behaviour.resultLink = "missing";
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up({ name: "web", image: "debian-14" });
+    const [, left = ""] = service.emulator.instances.keys();
+    expect(service.warnings).toEqual([listing(left)]);
+    expect(service.warnings.join()).not.toContain(former);
+  });
+
+  test("causes no warning if the creation left no object", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create" });
+    expect(await web.up()).toContain('ended with status "failed"');
+    expect(service.warnings).toEqual([]);
+  });
+});
 
 test.each(["instance", "project"] as const)(
   "the %s of a failed creation is in the state even if replies lag behind",

@@ -211,9 +211,9 @@ describe("another instance that has the id of an unfinished creation's instance"
     "if the creation %s",
     (how) => {
       test.each([
-        ["in-place", { flavor: "m1.large" }],
-        ["replacing", { image: "debian-14" }],
-      ])("is left alone by an `up` with an %s change, which creates another instance", async (_, args) => {
+        ["an in-place", { flavor: "m1.large" }],
+        ["a replacing", { image: "debian-14" }],
+      ])("is left alone by an `up` with %s change, which creates another instance", async (_, args) => {
         const { service, web, id, isLeftAlone } = await reusedId({ how });
         expect(await web.up({ name: "web", ...args })).toBeUndefined();
         expect(isLeftAlone()).toBe(true);
