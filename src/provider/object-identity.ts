@@ -228,6 +228,15 @@ export async function isIdReusedSince(
   return true;
 }
 
+/**
+ * Reports whether an object with the recorded id of an unfinished creation fits the creation, although its operation can't be found. The
+ * object must have the requested name, and must have been created while the creation could be running.
+ */
+export function fitsCreation({ fields }: ApiObject, pending: Pending): boolean {
+  const isLate = isLaterMoment(fields.created_at, toDate(pending.at), LONGEST_CREATION_S);
+  return isSameName(fields.name, sentFields(pending).name) && (!isLate || hasRandomNameOf(pending, fields));
+}
+
 /** Reports whether an object has the random name in a creation request, so that the creation made the object. */
 function hasRandomNameOf(pending: Pending, { name }: ApiObject["fields"]): boolean {
   const sent = sentFields(pending).name;

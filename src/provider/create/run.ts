@@ -10,7 +10,7 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import { idReused, isIdReusedSince } from "../object-identity";
+import { fitsCreation, idReused, isIdReusedSince } from "../object-identity";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
@@ -25,6 +25,12 @@ export type CreationEnd =
   /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
+/** A creation that may have been interrupted. */
+interface Begun extends Pending {
+  /** The id of the object, if an earlier run has recorded it. */
+  readonly id?: string | undefined;
+}
+
 /**
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
  *
@@ -35,7 +41,7 @@ export type CreationEnd =
 export async function runCreation(
   context: Context,
   inputs: Desired,
-  begun: Pending,
+  begun: Begun,
   isResumed: boolean,
 ): Promise<CreationEnd> {
   if (isResumed) requireSameProvider(context, begun);
@@ -55,7 +61,7 @@ export async function runCreation(
     const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
     const { id, url } = sent.operation;
-    if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
+    if (id === pending.operation?.id) return await findRecordedObject(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
     return await waitForCreation(context, inputs, pending, sent.operation, isResumed);
@@ -69,7 +75,7 @@ export async function runCreation(
 async function sendRequest(
   context: Context,
   inputs: Desired,
-  pending: Pending,
+  pending: Begun,
   isResumed: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
@@ -77,7 +83,7 @@ async function sendRequest(
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
   if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
-    throw await outcomeUnknown(context, inputs, pending);
+    return findRecordedObject(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
   try {
@@ -96,6 +102,21 @@ async function sendRequest(
   return isResumed
     ? confirmReplayedObject(context, pending, object)
     : { kind: "created", object, isEcho: true };
+}
+
+/**
+ * Finds the object of a creation whose operation and idempotency key can't be used. A missing object proves nothing.
+ *
+ * @throws CloudInfraError `key_expired` if no object with a recorded id fits the creation
+ */
+async function findRecordedObject(context: Context, inputs: Desired, pending: Begun): Promise<CreationEnd> {
+  const { kind, session } = context;
+  const { id } = pending;
+  if (id !== undefined && !session.tracker.wasDeleted(identityOf(context, id))) {
+    const object = await findNamedByOperation(context, { kind, id, project: sentFields(pending).project });
+    if (object !== undefined && fitsCreation(object, pending)) return { kind: "created", object };
+  }
+  throw await outcomeUnknown(context, inputs, pending);
 }
 
 /** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */

@@ -185,7 +185,7 @@ describe("the object of a failed creation whose operation has no link to it", ()
     const former = web.inState().id;
     service.emulator.behaviour.resultLink = "missing";
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-    await web.up({ name: "web", image: "debian-14" });
+    await web.up({ name: "web", image: "debian-14" }, { deleteBeforeReplace: false });
     const [, left = ""] = service.emulator.instances.keys();
     expect(service.warnings).toEqual([listing(left)]);
     expect(service.warnings.join()).not.toContain(former);
