@@ -208,7 +208,7 @@ describe("another instance that has the id of an unfinished creation's instance"
     expect(warnings.join()).toContain(`created instance ${id}, which no longer exists: another instance`);
 
   describe.each<[Interruption]>([["timed out"], ["lost its reply"], ["failed"]])(
-    "if the creation %s",
+    "if the creation %s,",
     (how) => {
       test.each([
         ["an in-place", { flavor: "m1.large" }],
@@ -221,13 +221,16 @@ describe("another instance that has the id of an unfinished creation's instance"
         expect(idsOf(service)).toHaveLength(2);
         expectWarning(service, id);
       });
+    },
+  );
 
-      test("is left alone by `destroy`", async () => {
-        const { service, web, id, isLeftAlone } = await reusedId({ how });
-        expect(await web.destroy()).toBeUndefined();
-        expect(isLeftAlone()).toBe(true);
-        expectWarning(service, id);
-      });
+  test.each<[Interruption]>([["timed out"], ["lost its reply"], ["failed"], ["timed out with a known id"]])(
+    "is left alone by `destroy` if the creation %s",
+    async (how) => {
+      const { service, web, id, isLeftAlone } = await reusedId({ how });
+      expect(await web.destroy()).toBeUndefined();
+      expect(isLeftAlone()).toBe(true);
+      expectWarning(service, id);
     },
   );
 
