@@ -22,7 +22,7 @@ import {
   unfinishedFromEntry,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
-import { isAdoptedAgain, isLive } from "./object-identity";
+import { isAdoptedAgain, isIdReusedSince, isLive } from "./object-identity";
 import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 
@@ -82,7 +82,9 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
           finishInstancesOf(context, id, key),
         )
       : [];
-  const created = await idAfterRename(context, await createdObjectId(context, id, state), state);
+  const known = await createdObjectId(context, id, state);
+  if (known === undefined) return;
+  const created = await idAfterRename(context, known, state);
   const option = { isRetained: context.session.tracker.isRetained(state), state };
   await removeObject(context, created, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
@@ -167,17 +169,23 @@ async function finishInstancesOf(
 /**
  * Returns the id of the object of an unfinished creation. If the object isn't found yet, waits for the creation to end. A running operation
  * may contain a different id than the finished operation.
+ *
+ * @returns `undefined` if the id now belongs to a different object
  */
-async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
-  const { key, operation, failed } = state.pending ?? {};
-  if (key === undefined || operation === undefined || failed) return id;
-  const seen = await fetchOperation(context, operation);
-  if (seen === undefined) return id;
+async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string | undefined> {
+  const { pending } = state;
   const { client, finder } = context.session;
-  if (isTerminal(seen)) return client.resultId(seen) ?? id;
-  if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
-  const end = await context.progress.during("waiting for the creation to finish", () =>
-    waitForOperationEnd(context, seen),
-  );
-  return client.resultId(end) ?? id;
+  if (pending?.key === undefined || pending.operation === undefined || pending.failed) return id;
+  const find = (one: string) => finder.find(objectRefOf(context.kind, one, state), context);
+  const seen = await fetchOperation(context, pending.operation);
+  if (seen === undefined || (!isTerminal(seen) && "found" in (await find(id)))) return id;
+  const end = isTerminal(seen)
+    ? seen
+    : await context.progress.during("waiting for the creation to finish", () =>
+        waitForOperationEnd(context, seen),
+      );
+  const created = client.resultId(end) ?? id;
+  const result = await find(created);
+  const isOther = "found" in result && (await isIdReusedSince(context, result.found, pending, end));
+  return isOther ? undefined : created;
 }

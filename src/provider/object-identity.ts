@@ -3,9 +3,11 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
 import { hasRandomName, isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
+import { type Pending, sentFields } from "../model/pending";
 import { compareRemoteValues } from "../model/remote-values";
 import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
+import type { Operation } from "../polling/wait";
 import { forgetDeletionRequest, isProjectVisible } from "./absence";
 import { argumentsOf, type Context, identityOf, warnWithoutSecrets } from "./context";
 import type { ObjectRef } from "./lookup/object-getter";
@@ -187,6 +189,65 @@ export async function isIdReused(
   return true;
 }
 
+/** The maximum time between the end of an operation and the creation date of its object, in seconds. */
+const END_TOLERANCE_S = 60;
+
+/**
+ * Reports whether a different object now has the id of an unfinished creation's object, because it was created later. The creation date
+ * requires two independent checks, and proves nothing if the object still has the creation's random name. A warning mentions the other
+ * object, which isn't changed.
+ *
+ * @param shown the object with the id, as it was just read
+ * @param evidence the finished operation, or the object in the replayed reply to the creation request
+ */
+export async function isIdReusedSince(
+  context: Context,
+  shown: ApiObject,
+  pending: Pending,
+  evidence: Operation | ApiObject,
+): Promise<boolean> {
+  const { kind, session } = context;
+  const { project } = sentFields(pending);
+  const [date, seconds] =
+    "fields" in evidence
+      ? [evidence.fields.created_at, LONGEST_CREATION_S]
+      : [toDate(evidence.finishedAt), END_TOLERANCE_S];
+  const isOther = ({ fields }: ApiObject): boolean =>
+    isLaterMoment(fields.created_at, date, seconds) && !hasRandomNameOf(pending, fields);
+  if (!isOther(shown)) return false;
+  const first = { missing: shown.isFromOwnUrl ? "get" : "list" } as const;
+  const again = await session.finder.findAgain({ kind, id: shown.id, project }, first, context);
+  // A list may omit the date or the name.
+  if ("found" in again && !isOther({ ...shown, fields: { ...shown.fields, ...again.found.fields } }))
+    return false;
+  await warnWithoutSecrets(
+    context,
+    `cloudinfra: an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has ` +
+      `its id. Pulumi doesn't manage or change the new ${kind.name}.`,
+  );
+  return true;
+}
+
+/**
+ * Reports whether an object with the recorded id of an unfinished creation fits the creation, although its operation can't be found. The
+ * object must have the requested name, and must have been created while the creation could be running.
+ */
+export function fitsCreation({ fields }: ApiObject, pending: Pending): boolean {
+  const isLate = isLaterMoment(fields.created_at, toDate(pending.at), LONGEST_CREATION_S);
+  return isSameName(fields.name, sentFields(pending).name) && (!isLate || hasRandomNameOf(pending, fields));
+}
+
+/** Reports whether an object has the random name in a creation request, so that the creation made the object. */
+function hasRandomNameOf(pending: Pending, { name }: ApiObject["fields"]): boolean {
+  const sent = sentFields(pending).name;
+  return hasRandomName({ key: pending.key, name: sent }) && isSameName(name, sent);
+}
+
+/** Returns a time as a date, or `undefined` if the time is unknown or invalid. */
+function toDate(ms = Number.NaN): string | undefined {
+  return new Date(ms).toJSON() ?? undefined;
+}
+
 function describeSuccessor({ name }: Kind, { fields }: ApiObject): string {
   const title = typeof fields.name === "string" ? ` "${fields.name}"` : "";
   return `another ${name}${title}, created at ${String(fields.created_at)},`;
@@ -235,7 +296,7 @@ function mayBeOtherAccount(
 }
 
 /** Returns the error for an update of an object whose id now belongs to a different object. */
-function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
+export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
   return new CloudInfraError(
     "not_found",
     `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`,

@@ -19,9 +19,10 @@ import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecorded
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { isDiscarded } from "./create/unfinished";
-import { isIdReused } from "./object-identity";
+import { isIdReused, isIdReusedSince } from "./object-identity";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
+import { warnOfSameNamed } from "./warnings";
 
 /** A resource after a refresh. */
 export interface FoundResource {
@@ -194,6 +195,7 @@ async function readUnfinishedCreation(
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
+  if (seen !== undefined && (await isIdReusedSince(context, object, pending, seen))) return undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
 }
@@ -236,9 +238,14 @@ async function readPlaceholder(
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   if (await isDiscarded(context, pending)) return unchanged; // the object no longer exists after the deletion
   const real = context.session.client.resultId(seen);
-  if (real === undefined) return isSuccess(seen) ? unchanged : undefined;
+  if (real === undefined) {
+    if (isSuccess(seen)) return unchanged;
+    await warnOfSameNamed(context, unchanged.inputs, pending);
+    return undefined;
+  }
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  if (object === undefined) return isSuccess(seen) ? unchanged : undefined;
+  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, seen));
+  if (object === undefined || isOther) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return stateAfterCreation(context, real, object, state);

@@ -5,7 +5,7 @@ import { type Pending, toOperation } from "../model/pending";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-sides";
 import type { RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded, RecordedMembers } from "../model/state";
-import { isSuccess, isTerminal, operationFailed } from "../polling/wait";
+import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
@@ -16,6 +16,7 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
+import { idReused, isIdReusedSince } from "./object-identity";
 import { PartialState } from "./partial-state";
 import { applyUpdate } from "./update/apply";
 import {
@@ -92,6 +93,8 @@ async function finishPending(
   const ref = objectRefOf(context.kind, id, olds);
   // A list may not contain the object immediately after the end of the operation.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
+  if (object && ended.operation && (await isIdReusedSince(context, object, pending, ended.operation)))
+    throw idReused(context, object);
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
     return outputsOfCreation(context, object, olds);
@@ -161,6 +164,7 @@ function otherResult({ kind }: Context, id: string, olds: Recorded, result: stri
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
+  readonly operation?: Operation;
   /** Whether this process has polled the operation while it was running. */
   readonly wasRunning?: boolean;
 }
@@ -182,8 +186,8 @@ async function waitForPending(
       }),
     );
     return isSuccess(ended)
-      ? { result: context.session.client.resultId(ended), wasRunning }
-      : { error: operationFailed(ended) };
+      ? { result: context.session.client.resultId(ended), operation: ended, wasRunning }
+      : { error: operationFailed(ended), operation: ended };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };

@@ -22,10 +22,7 @@ export async function outcomeUnknown(
   pending: Pending,
   { wasSent = false } = {},
 ): Promise<CloudInfraError> {
-  const held = context.session.tracker.get(inputs.urn ?? "").id;
-  const same = (await findSameNamed(context, pending))
-    .filter((object) => object.id !== held || isCreatedSince(object, pending))
-    .map(({ id }) => id);
+  const same = await findPossibleIds(context, inputs, pending);
   const found =
     same.length === 0
       ? `no ${context.kind.name} with the same name`
@@ -116,16 +113,28 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
-/** Warns about objects that a failed creation may have created, because a stored failure doesn't prove that nothing was created (§4.7). */
+/** Returns the ids of the objects that a creation may have made, without the object that the creation replaces. */
+async function findPossibleIds(context: Context, inputs: Desired, pending: Pending): Promise<string[]> {
+  const replaced = context.session.tracker.get(inputs.urn ?? "").id;
+  return (await findSameNamed(context, pending))
+    .filter((object) => object.id !== replaced || isCreatedSince(object, pending))
+    .map(({ id }) => id);
+}
+
+/**
+ * Warns about objects that a failed creation may have left. A stored failure doesn't prove that nothing was created (§4.7), and a failed
+ * operation may have no link to its object.
+ */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
-    const ids = (await findSameNamed(context, pending)).map(({ id }) => id);
+    const ids = await findPossibleIds(context, inputs, pending);
     if (ids.length === 0) return;
     // The warning contains the name of the resource, because the name of the object may be a secret.
     const { name } = context.kind;
     const message =
-      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have succeeded: ` +
-      `the service lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete the objects that you don't need.`;
+      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have left ` +
+      `an object: the service lists ${ids.join(", ")} with the same name. The provider doesn't adopt or delete objects by name, so ` +
+      `\`pulumi up\` creates another ${name}. Check the service, and delete the objects that you don't need.`;
     await warnWithoutSecrets(context, message);
   } catch (error) {
     // Without the list, no warning is possible. The creation continues or reports its own error.

@@ -90,6 +90,24 @@ describe("the refresh of an interrupted creation", () => {
     expect(web.inState().id).toBe(id);
   });
 
+  test("keeps it if another instance has the id of its object since", async () => {
+    const { service, web } = await placeholder({ ids: "slug", idReuse: true });
+    const { emulator, clock } = service;
+    await web.up({ name: "web", ...SHORT });
+    emulator.finishOperations();
+    emulator.remove([...emulator.instances.keys()][0] ?? "");
+    await clock.sleep(3 * 3_600_000);
+    const theirs = emulator.addInstance({ project: web.project, name: "web" });
+    const { id } = web.inState();
+    await web.refresh();
+    expect(web.inState().id).toBe(id);
+    expect(service.warnings).toEqual([
+      expect.stringContaining(
+        `created instance ${theirs.id}, which no longer exists: another instance "web"`,
+      ),
+    ]);
+  });
+
   test("keeps it if its reply was lost", async () => {
     const { service, web } = await placeholder();
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });

@@ -17,6 +17,7 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
+import { fitsCreation, idReused, isIdReusedSince } from "../object-identity";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
@@ -31,6 +32,12 @@ export type CreationEnd =
   /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
+/** A creation that may have been interrupted. */
+interface Begun extends Pending {
+  /** The id of the object, if an earlier run has recorded it. */
+  readonly id?: string | undefined;
+}
+
 /**
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
  *
@@ -41,7 +48,7 @@ export type CreationEnd =
 export async function runCreation(
   context: Context,
   inputs: Desired,
-  begun: Pending,
+  begun: Begun,
   isResumed: boolean,
 ): Promise<CreationEnd> {
   if (isResumed) requireSameProvider(context, begun);
@@ -52,7 +59,7 @@ export async function runCreation(
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
       try {
-        return await waitForCreation(context, known, sentFields(pending), isResumed);
+        return await waitForCreation(context, inputs, pending, known, isResumed);
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
@@ -61,10 +68,10 @@ export async function runCreation(
     const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
     const { id, url } = sent.operation;
-    if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
+    if (id === pending.operation?.id) return await findRecordedObject(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
-    return await waitForCreation(context, sent.operation, sentFields(pending), isResumed);
+    return await waitForCreation(context, inputs, pending, sent.operation, isResumed);
   } catch (error) {
     if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
@@ -75,7 +82,7 @@ export async function runCreation(
 async function sendRequest(
   context: Context,
   inputs: Desired,
-  pending: Pending,
+  pending: Begun,
   isResumed: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
@@ -85,7 +92,7 @@ async function sendRequest(
   // Until a request may have been sent, an expired key can't create a second object.
   const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
   if (!isKnown || pending.at === undefined || isKeyExpired(false))
-    throw await outcomeUnknown(context, inputs, pending);
+    return findRecordedObject(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
   try {
@@ -104,16 +111,35 @@ async function sendRequest(
   if (accepted.kind === "operation") return { operation: accepted.operation };
   const { object } = accepted;
   return isResumed
-    ? confirmReplayedObject(context, object, sentFields(pending))
+    ? confirmReplayedObject(context, pending, object)
     : { kind: "created", object, isEcho: true };
 }
 
+/**
+ * Finds the object of a creation whose operation and idempotency key can't be used. A missing object proves nothing.
+ *
+ * @throws CloudInfraError `key_expired` if no object with a recorded id fits the creation
+ */
+async function findRecordedObject(context: Context, inputs: Desired, pending: Begun): Promise<CreationEnd> {
+  const { kind, session } = context;
+  const { id } = pending;
+  if (id !== undefined && !session.tracker.wasDeleted(identityOf(context, id))) {
+    const object = await findNamedByOperation(context, { kind, id, project: sentFields(pending).project });
+    if (object !== undefined && fitsCreation(object, pending)) return { kind: "created", object };
+  }
+  throw await outcomeUnknown(context, inputs, pending);
+}
+
 /** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */
-async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
-  const ref = { kind: context.kind, id: object.id, project: sent.project };
+async function confirmReplayedObject(
+  context: Context,
+  pending: Pending,
+  object: ApiObject,
+): Promise<CreationEnd> {
+  const ref = { kind: context.kind, id: object.id, project: sentFields(pending).project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
-    if (seen !== undefined)
+    if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object)))
       return {
         kind: "created",
         object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } },
@@ -126,15 +152,18 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
 /** Waits for the operation, and reads its result. Any final status other than `done` is a failure. */
 async function waitForCreation(
   context: Context,
+  inputs: Desired,
+  pending: Pending,
   begun: Operation,
-  sent: Sent,
   isResumed: boolean,
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
-  if (!isSuccess(operation)) return failedCreation(context, operation, sent);
+  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
   try {
-    return { kind: "created", object: await readCreatedObject(context, operation, sent, isResumed) };
+    const object = await readCreatedObject(context, pending, operation, isResumed);
+    const isOther = isResumed && (await isIdReusedSince(context, object, pending, operation));
+    return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (isResumed && isGone) return { kind: "failed", error };
@@ -142,12 +171,21 @@ async function waitForCreation(
   }
 }
 
-async function failedCreation(context: Context, operation: Operation, sent: Sent): Promise<CreationEnd> {
+async function failedCreation(
+  context: Context,
+  inputs: Desired,
+  pending: Pending,
+  operation: Operation,
+): Promise<CreationEnd> {
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
-  if (id === undefined) return { kind: "failed", error };
-  const object = await findForDeletion(context, id, sent);
-  if (object === undefined) return { kind: "failed", error };
+  if (id === undefined) {
+    await warnOfSameNamed(context, inputs, pending);
+    return { kind: "failed", error };
+  }
+  const object = await findForDeletion(context, id, sentFields(pending));
+  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, operation));
+  if (object === undefined || isOther) return { kind: "failed", error };
   return { kind: "failed", error: withDetails(error, { resultId: id }), object };
 }
 
@@ -168,8 +206,8 @@ const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported"
 /** Reads the result of a finished operation from its link, or from the list if there is no usable link (§4.8). */
 async function readCreatedObject(
   context: Context,
+  pending: Pending,
   operation: Operation,
-  sent: Sent,
   isResumed: boolean,
 ): Promise<ApiObject> {
   const { client } = context.session;
@@ -190,7 +228,7 @@ async function readCreatedObject(
     if (!isCloudInfraError(error)) throw error;
     if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
-  const ref = { kind: context.kind, id, project: sent.project };
+  const ref = { kind: context.kind, id, project: sentFields(pending).project };
   const seen = isResumed ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error) ? withDetails(error, details) : error;

@@ -253,15 +253,21 @@ export async function discard(
 }
 
 /** Deletes the object of a creation. If the deletion is interrupted, the record of it prevents a later run from adopting the object. */
-async function removeDiscarded(context: Context, { id }: ApiObject, unfinished: Pending): Promise<void> {
+async function removeDiscarded(
+  context: Context,
+  { id, fields }: ApiObject,
+  unfinished: Pending,
+): Promise<void> {
   const { journal } = context.session;
   const { key } = unfinished;
-  const { project } = sentFields(unfinished);
-  if (key === undefined) return removeObject(context, id, project); // the record of the creation is damaged
+  const { name, project } = sentFields(unfinished);
+  const remove = (): Promise<void> =>
+    removeObject(context, id, project, { state: { createdAt: fields.created_at, name } });
+  if (key === undefined) return remove(); // the record of the creation is damaged
   const isStarted = await journal.isDiscarded(key);
   await journal.recordDiscard(key);
   try {
-    await removeObject(context, id, project);
+    await remove();
   } catch (error) {
     if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.forgetDiscard(key);
     throw error;

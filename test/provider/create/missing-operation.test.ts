@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 
 describe("an interrupted creation whose operation can't be found", () => {
-  async function purged() {
-    const { service, web } = await oneInstance();
-    await web.killedUp();
+  async function purged(args: Properties = {}, behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour });
+    await web.killedUp(args);
     service.emulator.finishOperations();
     const [operation = ""] = service.emulator.operations.keys();
     const [id = ""] = service.emulator.instances.keys();
@@ -22,6 +24,51 @@ describe("an interrupted creation whose operation can't be found", () => {
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);
     expect(await web.journalEntry()).toEqual({ ...before, resumedBy: expect.any(String) });
+  });
+
+  test.each([
+    ["its key is still valid", Date.now()],
+    ["its key has expired", Date.now() - 30 * 3_600_000],
+  ])("is resumed if its journal entry contains the id of its object, and %s", async (_, at) => {
+    const { service, web, operation, id } = await purged({ name: undefined });
+    await web.writeEntry({ ...(await web.journalEntry()), at, id });
+    service.emulator.remove(operation);
+    expect(await web.up({ name: undefined, flavor: "m1.large" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+  });
+
+  test.each([
+    ["another name", { name: "db" }, 0],
+    ["the same name, but was created hours later", { name: "web" }, 3 * 3_600_000],
+  ])(
+    "is not resumed if the object with the recorded id has %s, and nothing is changed",
+    async (_, args, laterMs) => {
+      const { service, web, operation, id } = await purged(
+        { name: "web" },
+        { ids: "counter", idReuse: true },
+      );
+      const { emulator, clock } = service;
+      await web.writeEntry({ ...(await web.journalEntry()), at: clock.now(), id });
+      emulator.remove(operation, "operation");
+      emulator.remove(id, "instance");
+      await clock.sleep(laterMs);
+      const theirs = emulator.addInstance({ project: web.project, ...args });
+      expect(theirs.id).toBe(id);
+      expect(await web.up({ name: "web", flavor: "m1.large" })).toContain("so the outcome is unknown");
+      expect(await web.up({ name: "web", image: "debian-14" })).toContain("so the outcome is unknown");
+      expect([...emulator.instances.values()]).toEqual([theirs]);
+      expect(theirs.fields.flavor).toBe("m1.small");
+    },
+  );
+
+  test("is not resumed if the object with the recorded id can't be found, which proves nothing", async () => {
+    const { service, web, operation, id } = await purged();
+    await web.writeEntry({ ...(await web.journalEntry()), id });
+    service.emulator.remove(operation);
+    service.emulator.remove(id);
+    expect(await web.up()).toContain("so the outcome is unknown");
+    expect(web.keys()).toBe(1);
   });
 
   test("lists the replacement of an object, although it has the former object's id", async () => {

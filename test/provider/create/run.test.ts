@@ -1,10 +1,11 @@
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
+import type { Behaviour } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
 import type { Pending } from "../../../src/model/pending";
 import { instanceKind } from "../../../src/model/resource-fields";
-import { parseDesired } from "../../../src/model/state";
+import { type Properties, parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
@@ -93,8 +94,8 @@ async function upProject({ newProviders }: Service): Promise<{ id: string }> {
 }
 
 /** Creates a project whose reply is lost. */
-async function unansweredProject() {
-  const service = await startService();
+async function unansweredProject(behaviour: Partial<Behaviour> = {}) {
+  const service = await startService({ behaviour });
   const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
   await failureOf(upProject(service));
   lost.off();
@@ -117,6 +118,20 @@ describe("a reply that the service repeats for the key of an earlier request", (
     expect([...service.emulator.projects.keys()]).toEqual([other.id, made.id]);
     expect(made.id).not.toBe(id);
   });
+
+  test("is ignored if another project has the id since, and a warning mentions that project", async () => {
+    const { service, id } = await unansweredProject({ ids: "slug", idReuse: true });
+    const { emulator, clock, warnings } = service;
+    const name = emulator.projects.get(id)?.fields.name;
+    emulator.remove(id);
+    await clock.sleep(3 * 3_600_000);
+    const theirs = emulator.addProject({ name });
+    expect(theirs.id).toBe(id);
+    const made = await upProject(service);
+    expect(made.id).not.toBe(id);
+    expect([...emulator.projects.keys()]).toEqual([id, made.id]);
+    expect(warnings).toEqual([expect.stringContaining(`created project ${id}, which no longer exists`)]);
+  });
 });
 
 test.each([200, 404, 405] as const)(
@@ -129,6 +144,60 @@ test.each([200, 404, 405] as const)(
     expect(web.saved?.id).toBe(id);
   },
 );
+
+describe("the object of a failed creation whose operation has no link to it", () => {
+  async function failed(args: Properties = {}, behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour: { resultLink: "missing", ...behaviour } });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    const said = await web.up(args);
+    const [id = ""] = service.emulator.instances.keys();
+    return { service, web, said, id };
+  }
+  const listing = (id: string) => expect.stringContaining(`the service lists ${id} with the same name`);
+
+  test("is mentioned in a warning, and is never adopted or deleted", async () => {
+    const { service, web, said, id } = await failed();
+    expect(said).toContain('ended with status "failed"');
+    expect(service.warnings).toEqual([listing(id)]);
+    service.emulator.behaviour.resultLink = "absolute";
+    expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+  });
+
+  test.each(["up", "refresh", "destroy"] as const)(
+    "is mentioned by `%s` if the creation was interrupted",
+    async (command) => {
+      const { service, web, id } = await failed({ __timeouts: { create: "5s" } }, { operationMs: 3_600_000 });
+      expect(web.inState().id).toMatch(/^operation\//);
+      expect(service.warnings).toEqual([]);
+      service.emulator.finishOperations();
+      service.emulator.behaviour.operationMs = 100;
+      await web[command]();
+      expect(service.warnings).toEqual([listing(id)]);
+      expect(service.emulator.instances.has(id)).toBe(true);
+      expect(web.saved?.id).not.toBe(id);
+    },
+  );
+
+  test("is the only object in the warning if the failed creation was a replacement with the same name", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ name: "web" });
+    const former = web.inState().id;
+    service.emulator.behaviour.resultLink = "missing";
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up({ name: "web", image: "debian-14" }, { deleteBeforeReplace: false });
+    const [, left = ""] = service.emulator.instances.keys();
+    expect(service.warnings).toEqual([listing(left)]);
+    expect(service.warnings.join()).not.toContain(former);
+  });
+
+  test("causes no warning if the creation left no object", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create" });
+    expect(await web.up()).toContain('ended with status "failed"');
+    expect(service.warnings).toEqual([]);
+  });
+});
 
 test.each(["instance", "project"] as const)(
   "the %s of a failed creation is in the state even if replies lag behind",

@@ -174,6 +174,90 @@ test("if the id of an unfinished creation's object has been assigned again, anot
   expect(idsOf(service)).toEqual([id, own.id]);
 });
 
+describe("another instance that has the id of an unfinished creation's instance", () => {
+  const HOUR = 3_600_000;
+  type Interruption = "timed out" | "lost its reply" | "failed" | "timed out with a known id";
+
+  /** The creation's instance is deleted in the service, and another user later creates an instance that gets the same id. */
+  async function reusedId({
+    how = "timed out",
+    args = { name: "web" } as Properties,
+    laterMs = 3 * HOUR,
+  } = {}) {
+    const resultLink = how === "timed out with a known id" ? "early" : "absolute";
+    const behaviour = { ids: "slug", idReuse: true, operationMs: HOUR, resultLink } as const;
+    const { service, web } = await oneInstance({ behaviour });
+    const { emulator, clock } = service;
+    const lost = how === "lost its reply" && emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+    if (how === "failed") emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up({ ...args, ...SHORT });
+    if (lost) lost.off();
+    emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const named = emulator.instances.get(id)?.fields.name;
+    emulator.remove(id, "instance");
+    await clock.sleep(laterMs);
+    const theirs = emulator.addInstance({ project: web.project, name: named });
+    expect(theirs.id).toBe(id);
+    emulator.behaviour.operationMs = 100;
+    const isLeftAlone = () => emulator.instances.get(id) === theirs && theirs.fields.flavor === "m1.small";
+    return { service, web, id, isLeftAlone };
+  }
+
+  const expectWarning = ({ warnings }: Service, id: string) =>
+    expect(warnings.join()).toContain(`created instance ${id}, which no longer exists: another instance`);
+
+  describe.each<[Interruption]>([["timed out"], ["lost its reply"], ["failed"]])(
+    "if the creation %s,",
+    (how) => {
+      test.each([
+        ["an in-place", { flavor: "m1.large" }],
+        ["a replacing", { image: "debian-14" }],
+      ])("is left alone by an `up` with %s change, which creates another instance", async (_, args) => {
+        const { service, web, id, isLeftAlone } = await reusedId({ how });
+        expect(await web.up({ name: "web", ...args })).toBeUndefined();
+        expect(isLeftAlone()).toBe(true);
+        expect(web.inState().id).not.toBe(id);
+        expect(idsOf(service)).toHaveLength(2);
+        expectWarning(service, id);
+      });
+    },
+  );
+
+  test.each<[Interruption]>([["timed out"], ["lost its reply"], ["failed"], ["timed out with a known id"]])(
+    "is left alone by `destroy` if the creation %s",
+    async (how) => {
+      const { service, web, id, isLeftAlone } = await reusedId({ how });
+      expect(await web.destroy()).toBeUndefined();
+      expect(isLeftAlone()).toBe(true);
+      expectWarning(service, id);
+    },
+  );
+
+  test("is left alone by an `up` if the state contains the id, and a refresh removes the resource", async () => {
+    const { service, web, id, isLeftAlone } = await reusedId({ how: "timed out with a known id" });
+    expect(web.inState().id).toBe(id);
+    expect(await web.up({ name: "web", flavor: "m1.large" })).toContain("now has its id");
+    await web.refresh();
+    expect(web.saved).toBeUndefined();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.inState().id).not.toBe(id);
+    expect(isLeftAlone()).toBe(true);
+    expectWarning(service, id);
+  });
+
+  test.each([
+    ["it has the random name of the creation", { name: undefined }, 3 * HOUR],
+    ["it was created less than a minute after the operation, because clocks differ", { name: "web" }, 30_000],
+  ])("is treated as the creation's own instance if %s", async (_, args, laterMs) => {
+    const { service, web, id } = await reusedId({ args, laterMs });
+    expect(await web.up(args)).toBeUndefined();
+    expect(web.inState().id).toBe(id);
+    expect(idsOf(service)).toEqual([id]);
+    expect(service.warnings).toEqual([]);
+  });
+});
+
 test.each([
   ["would be updated", { flavor: "m1.large" }],
   ["would be deleted", { image: "debian-14" }],
