@@ -17,7 +17,7 @@ export interface ErrorContext {
   call?: FailedCall | undefined;
   /** The values to redact, such as tokens and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
-  /** The properties whose label keys may be secret, so that messages contain only the property's name. @default none */
+  /** The properties whose label keys may be secret. Messages about these properties don't contain label keys. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
 

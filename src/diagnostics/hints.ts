@@ -147,7 +147,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
     // After a 404, the provider reads the object. This hint applies only if that read returns the object.
     {
-      hint: "Make sure that the token has permission to change the object, which still exists. Then run `pulumi up` again",
+      hint: "Grant the token permission to change the object, and run `pulumi up` again. The object still exists",
     },
   ],
   refused: [
@@ -185,7 +185,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
-      hint: "Delete everything in the object. If another change is in progress, wait for it to finish. Then run the command again",
+      hint: "Delete any instances that the project still contains. If another change is in progress, wait for it to finish. Then run the command again",
     },
     {
       hint: "If the name is taken, choose a different one. If another change is in progress, wait for it to finish. Then run the command again",

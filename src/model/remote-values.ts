@@ -79,7 +79,7 @@ interface KnownValues {
   readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the remote values are unknown, because only the reply to the creation request has contained the object so far. */
+  /** Whether the remote values are unknown. Before the first read, only the reply to the creation request contains the object. */
   readonly isEcho?: boolean | undefined;
   /** Whether the object is unchanged (§4.5), although the reply may contain values in a different form. */
   readonly isOtherForm?: boolean | undefined;

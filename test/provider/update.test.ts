@@ -314,6 +314,6 @@ test("an update that a token without permission gets 404 for doesn't report a de
   await web.up();
   Object.assign(service.emulator.behaviour, { readOnlyToken: true, forbiddenStatus: 404 });
   const said = await web.up({ flavor: "m1.large" });
-  expect(said).toContain("Make sure that the token has permission to change the object");
+  expect(said).toContain("Grant the token permission to change the object");
   expect(said).not.toContain("deleted it");
 });

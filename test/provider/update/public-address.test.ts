@@ -418,7 +418,7 @@ describe.each([{}, ...WITHOUT_MODES] as const)(
     test.each(edits)("is a conflict for an update of another property: %j", async (edit) => {
       const { service, web } = await given(edit);
       const said = await web.up({ publicIp: "private", flavor: "m1.large" });
-      expect(said).toContain("somebody else changed publicIp");
+      expect(said).toContain("another client changed publicIp");
       expect(modesOf(service)).toEqual([edit.public_ip]);
     });
 
@@ -438,7 +438,7 @@ describe.each([{}, ...WITHOUT_MODES] as const)(
       const args = { publicIp: "private", flavor: "m1.large" };
       expect(await web.up({ ...args, __ignoreChanges })).toBeUndefined();
       expect(modesOf(service)).toEqual([edit.public_ip]);
-      expect(await web.up({ ...args, flavor: "m1.huge" })).toContain("somebody else changed publicIp");
+      expect(await web.up({ ...args, flavor: "m1.huge" })).toContain("another client changed publicIp");
       expect(modesOf(service)).toEqual([edit.public_ip]);
     });
 
@@ -449,7 +449,7 @@ describe.each([{}, ...WITHOUT_MODES] as const)(
       service.after("PUT", () => service.emulator.edit(web.inState().id, { public_ip: "auto" }));
       await web.up({ publicIp: "private" });
       expect(await web.up({ publicIp: "private", flavor: "m1.large" })).toContain(
-        "somebody else changed publicIp",
+        "another client changed publicIp",
       );
       expect(modesOf(service)).toEqual(["auto"]);
     });
@@ -533,7 +533,7 @@ describe.each([
     const { service, web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up(args)).toBeUndefined();
     service.emulator.edit(web.inState().id, { public_ip: "203.0.113.9" });
-    expect(await web.up({ ...args, flavor: "m1.large" })).toContain("somebody else changed publicIp");
+    expect(await web.up({ ...args, flavor: "m1.large" })).toContain("another client changed publicIp");
     await web.refresh();
     expect(web.inState().inputs.publicIp).toBe("203.0.113.9");
   });
