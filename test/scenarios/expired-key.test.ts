@@ -84,7 +84,7 @@ describeLongOnEngines("an error that the service stores for an idempotency key",
       const warnings = result.diagnostics.filter(({ severity }) => severity === "warning");
       expect(warnings.map(({ message }) => message)).toEqual([
         expect.stringContaining(
-          `the service lists ${foreign.id} with the same name. The provider creates another`,
+          `the service lists ${foreign.id} with the same name. The provider doesn't adopt`,
         ),
       ]);
     });
