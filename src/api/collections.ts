@@ -4,7 +4,7 @@ import { textSchema } from "../diagnostics/problem";
 import { pathOf } from "./endpoint";
 import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, type Operations, parseAccepted } from "./operations";
-import type { ApiReply, CallOptions, Send } from "./request";
+import type { ApiReply, ApiRequest, CallOptions, Send } from "./request";
 
 /** The maximum page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
@@ -35,14 +35,15 @@ export function createCollections(send: Send, operations: Operations, revisionFi
      *
      * @param body JSON, sent unchanged in every attempt
      * @param key the idempotency key, a UUID v4 (§4.7)
+     * @param options.isKeyExpired see `ApiRequest`
      */
     async create(
       body: string,
       key: string,
-      options: CallOptions,
+      { isKeyExpired, ...options }: CallOptions & Pick<ApiRequest, "isKeyExpired">,
     ): Promise<Exclude<Accepted, { kind: "none" }>> {
       const request = { method: "POST", path: pathOf(name), body, idempotencyKey: key } as const;
-      const reply = await send({ ...request, needsBody: true, collection: true }, options);
+      const reply = await send({ ...request, isKeyExpired, needsBody: true, collection: true }, options);
       const accepted = parseAccepted(reply, operations, revisionField);
       if (accepted.kind !== "none") return accepted;
       throw badReply(

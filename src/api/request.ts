@@ -40,6 +40,13 @@ export interface ApiRequest extends RetryableRequest {
   readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
+  /**
+   * Reports whether the idempotency key has expired. Called before each attempt, because a suspended machine doesn't advance `clock`. If
+   * the key has expired, the request fails with `key_expired`.
+   *
+   * @param isRetry whether an earlier attempt has an unknown outcome
+   */
+  readonly isKeyExpired?: ((isRetry: boolean) => boolean) | undefined;
   /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. @default false */
   readonly collection?: boolean | undefined;
 }
@@ -138,6 +145,8 @@ export function createSend(parts: RequestParts): Send {
     try {
       // The token is fetched after the wait, because an earlier token might expire during the wait.
       const token = request.token ?? (await auth.token(signal));
+      if (request.isKeyExpired?.(history.unknown.length > 0))
+        throw new CloudInfraError("key_expired", "the idempotency key of the request has expired");
       return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {
       leave();

@@ -45,7 +45,7 @@ export interface Entry {
   readonly imported?: readonly string[];
   /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
   readonly resumedBy?: string;
-  /** Whether the entry must be kept until a check with the saved state, because the engine saves resources only at the end of its run. */
+  /** Whether to keep the entry until a check finds the resource in the state. The engine may save resources only at the end of its run. */
   readonly isKept?: boolean | undefined;
 }
 
@@ -176,19 +176,22 @@ function describe(entry: UnfinishedEntry): string {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The suffix of the files that record abandoned creations. */
-const GIVEN_UP_SUFFIX = ".given-up";
+/**
+ * A fact about a creation that must outlive its entry: the user has given up the creation, or the deletion of its object has been started.
+ */
+export type Mark = "given-up" | "discarded";
 
-/** Returns the name of the file that records that the user has given up a creation. */
-export function givenUpFileName(key: string): string {
-  return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
+/** Returns the name of the file that records a fact about a creation. */
+export function markFileName(key: string, mark: Mark): string {
+  return `${hash("sha256", key).slice(0, 24)}.${mark}`;
 }
 
 /** The time for which files with each suffix are kept, in milliseconds. Only this limit removes such files. */
 const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,
-  [GIVEN_UP_SUFFIX]: 30 * DAY_MS,
+  ".given-up": 30 * DAY_MS,
+  ".discarded": 30 * DAY_MS,
 } as const;
 
 /** Lists the files in a folder whose names are those of journal entries. */

@@ -8,6 +8,7 @@ import {
   readText,
   removeFile,
   systemDisk,
+  unlessMissing,
   withDiskTimeout,
   writeWholeFile,
 } from "./disk";
@@ -16,8 +17,9 @@ import {
   EntryIndex,
   type EntryUpdate,
   firstLine,
-  givenUpFileName,
   laterLine,
+  type Mark,
+  markFileName,
   parseEntry,
   readEntries,
 } from "./entry";
@@ -175,13 +177,40 @@ export class Journal {
 
   /** Records that the user gives up a creation, so that no command resumes or finishes it. */
   async giveUp(key: string): Promise<void> {
-    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUpFileName(key)), key));
+    await this.mark(key, "given-up");
   }
 
   /** Reports whether the user has given up a creation on this machine. */
-  async isGivenUp(key: string): Promise<boolean> {
-    const text = await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))));
-    return text?.startsWith(key) ?? false; // each `giveUp` appends the key
+  isGivenUp(key: string): Promise<boolean> {
+    return this.isMarked(key, "given-up");
+  }
+
+  /** Records that the object of a creation is about to be deleted, so that no later run adopts the object. */
+  async recordDiscard(key: string): Promise<void> {
+    await this.mark(key, "discarded");
+  }
+
+  /** Reports whether this machine has started to delete the object of a creation. */
+  isDiscarded(key: string): Promise<boolean> {
+    return this.isMarked(key, "discarded");
+  }
+
+  /** Removes the record of a deletion that has ended or was rejected. */
+  async forgetDiscard(key: string): Promise<void> {
+    await this.safely((folder) =>
+      unlessMissing(this.disk.unlink(path.join(folder, markFileName(key, "discarded")))),
+    );
+  }
+
+  private async mark(key: string, mark: Mark): Promise<void> {
+    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, markFileName(key, mark)), key));
+  }
+
+  private async isMarked(key: string, mark: Mark): Promise<boolean> {
+    const text = await this.safely((folder) =>
+      readText(this.disk, path.join(folder, markFileName(key, mark))),
+    );
+    return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
   /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */

@@ -2,31 +2,42 @@ import { BlockList, isIP } from "node:net";
 import { referencedValue } from "./changes";
 import type { Field, WireFields } from "./resource-fields";
 
+/** The data in the state that reveals whether an address belongs to the mode. */
+interface RecordedAddress {
+  /** The address after the last create, update or refresh. */
+  readonly ipAddress?: unknown;
+  /** The mode, if another user has replaced it. `ipAddress` may then be the address that this user has set. */
+  readonly applied?: { readonly value: unknown } | undefined;
+}
+
 /**
  * Reports whether the service assigned this address after it had returned a mode, such as "auto", or no value. If the state or the reply
- * contains a different address, another user has set this address.
+ * contains a different address, another user has set this address. An unspecified mode has an address only if the state contains it.
  */
 export function isLateAddress(
   field: Field,
-  known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
+  known: { value: unknown; word?: unknown } & RecordedAddress,
   now: unknown,
   object: WireFields,
 ): boolean {
   const { value, word = value, applied, ipAddress } = known;
   if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
-  const wasMode = asksForAddress(value) && (word === null || word === value);
+  const hasAddress = asksForAddress(value) || (isUnspecifiedMode(value) && now === ipAddress);
+  const wasMode = hasAddress && (word === null || word === value);
   const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
   return wasMode && others.every((other) => other === now);
 }
 
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
-/**
- * Reports whether a `publicIp` value lets the service choose an address (§2.2). This applies to any string except an address or a word such
- * as "none".
- */
+/** Reports whether a `publicIp` value lets the service choose an address. "auto" is the only such mode in the specification (§2.2). */
 export function asksForAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
+  return typeof value === "string" && value.trim().toLowerCase() === "auto";
+}
+
+/** Reports whether a `publicIp` value is a mode that the specification doesn't contain. The service may or may not assign an address. */
+export function isUnspecifiedMode(value: unknown): value is string {
+  return typeof value === "string" && !isAddress(value) && !asksForAddress(value) && !meansNoAddress(value);
 }
 
 /** Reports whether a `publicIp` value is a common word for "no address". */
@@ -86,12 +97,21 @@ PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
 /**
  * Returns the current address of the object if it differs from the address in `value`, and the field for the mode contains no address. A
- * private address never replaces a public address. If `value` means "no address", returns the public address of the object.
+ * private address never replaces a public address. If `value` means "no address", returns the public address of the object. If `value` is
+ * an unspecified mode, returns the public address unless the state contains it.
  */
-export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
+export function addressBeside(
+  field: Field,
+  value: unknown,
+  object: WireFields,
+  { ipAddress, applied }: RecordedAddress = {},
+): string | undefined {
   const shown = referencedValue(field, object[field.wire], value);
-  if (typeof value === "string" && meansNoAddress(value) && (shown ?? "") === "")
-    return publicAddressIn(field, object);
+  if (typeof value === "string" && !isAddress(value) && !asksForAddress(value) && (shown ?? "") === "") {
+    const address = publicAddressIn(field, object);
+    const isOfMode = isUnspecifiedMode(value) && address === ipAddress && applied?.value !== value;
+    return isOfMode ? undefined : address;
+  }
   if (!isAddress(value) || isAddress(shown)) return undefined;
   if (Object.values(object).includes(value)) return value;
   return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { REVISION_FIELDS } from "../api/objects";
-import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
+import { addressesIn, addressFieldsBeside, isAddress, isPrivate } from "./addresses";
 import { isSameJson } from "./changes";
 import { type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
@@ -223,7 +223,8 @@ function ipAddress(
   { values, before }: OutputSources,
   unmanaged: RemoteValues = {},
 ): unknown {
-  const [address] = fields.flatMap((field) => addressesIn(field, object));
+  const addresses = fields.flatMap((field) => addressesIn(field, object));
+  const address = addresses.find((one) => !isPrivate(one)) ?? addresses[0];
   const isComplete = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
   if (address !== undefined || isComplete) return address;
   const { unmanaged: { publicIp: others } = {} } = before;

@@ -63,7 +63,9 @@ export function sidesOf(
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
-    const address = addressBeside(field, inState, object);
+    const { ipAddress } = wanted.olds;
+    const recorded = { ipAddress, applied: appliedIn(applied, field.name) };
+    const address = addressBeside(field, inState, object, recorded);
     // The field may be null with or without the pinned address. Comparing the field wouldn't reveal that the address is lost.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
@@ -71,7 +73,6 @@ export function sidesOf(
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
-    const { ipAddress } = wanted.olds;
     const side = {
       field,
       path,
@@ -86,7 +87,7 @@ export function sidesOf(
     };
     if (field.type === "labels" && isShown)
       return eachKey(side, labelsOf(applied[field.name]), isAfterUpdate);
-    return [{ ...side, applied: appliedIn(applied, field.name) }];
+    return [{ ...side, applied: recorded.applied }];
   });
 }
 

@@ -101,8 +101,9 @@ export function compareRemoteValues(
     const value = known.values[name];
     if (value === undefined) continue;
     const remote = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
-    const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, remote);
     const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
+    const address = addressBeside(field, value, object, { ipAddress, applied: appliedIn(all, name) });
+    const now = address ?? remoteValueOf(field, object, value, remote);
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) omitted.push(name);
     // The field may be null with or without an address. Comparing the field wouldn't reveal that the address is lost.

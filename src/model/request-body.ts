@@ -1,9 +1,9 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { addressBeside } from "./addresses";
+import { addressBeside, publicAddressIn } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, sameValue, sshKeysIn } from "./changes";
 import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
-import { remoteTextOf } from "./remote-values";
+import { appliedIn, remoteTextOf } from "./remote-values";
 import type { Arguments, Field, Json, Kind, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
@@ -58,8 +58,11 @@ function sentValue(field: Field, sources: Sources): unknown {
 
 const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
 
-const shownIn = (field: Field, { olds, current }: Sources): unknown =>
-  addressBeside(field, olds[field.name], current) ?? current[field.wire];
+const shownIn = (field: Field, { olds, current }: Sources): unknown => {
+  const { ipAddress, applied = {}, [field.name]: value } = olds;
+  const recorded = { ipAddress, applied: appliedIn(applied, field.name) };
+  return addressBeside(field, value, current, recorded) ?? current[field.wire];
+};
 
 /**
  * Returns the current value in a form that a request can contain. If the object still has the recorded remote value, returns the applied
@@ -76,7 +79,9 @@ function currentValue(field: Field, sources: Sources): unknown {
   const isUnknown = remote === null && field.change === "replace"; // such a field always has a value
   const isAsKnown = isUnknown || sameValue(field, remote, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
-  return sendable(field, typeof remote === "number" ? String(remote) : remote);
+  // The field may be null although the object has an address. Omitting the field from the body would remove the address.
+  const value = remote ?? publicAddressIn(field, sources.current);
+  return sendable(field, typeof value === "number" ? String(value) : value);
 }
 
 function sendable(field: Field, value: unknown): unknown {

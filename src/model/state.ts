@@ -274,7 +274,7 @@ export function inputsIn(state: Recorded): Desired {
   return desired({ ...args, ...hiddenInputsOf(state) });
 }
 
-/** Returns the value of an argument or output by its name in programs. */
+/** Returns the value of the argument or output with the given name, as programs spell it. */
 export function propertyOf(state: RemoteValues & Outputs & Bag, name: string): Json {
   const visible = { ...argumentMembers, ...outputMembers };
   return Object.hasOwn(visible, name) ? state[name as keyof typeof visible] : state.unknown?.[name];

@@ -147,26 +147,33 @@ export function noLongerExists(context: Context, id: string): CloudInfraError {
 }
 
 const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
+const LISTED_MS = 30_000;
 
 /**
- * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes.
+ * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes. If the deadline of the call is earlier, a
+ * quarter of the remaining time is reserved for subsequent work.
  *
  * @returns `undefined` if the object doesn't appear in time
- * @throws CloudInfraError `timeout` if the call's deadline passes first, which proves nothing
+ * @throws CloudInfraError `timeout` with the object's id if the deadline is too early for the whole wait, which proves nothing
  */
 export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const { finder, clock } = context.session;
   const { kind, id } = ref;
+  const left = remainingMs(context.deadline, clock);
+  const reservedMs = left > LISTED_MS ? 0 : left / 4;
   return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
     for (const pause of PAUSES_MS) {
-      if (remainingMs(context.deadline, clock) <= pause) {
+      const available = remainingMs(context.deadline, clock) - reservedMs;
+      if (available > 0) {
+        await clock.sleep(Math.min(pause, available), context.signal);
+        const result = await finder.findInList(ref, context);
+        // A list may omit values, or return values in a different form.
+        if ("found" in result) return finder.completeListItem(result.found, ref, context);
+      }
+      if (available <= pause) {
         const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
         throw new CloudInfraError("timeout", message, { resultId: id });
       }
-      await clock.sleep(pause, context.signal);
-      const result = await finder.findInList(ref, context);
-      // A list may omit values, or return values in a different form.
-      if ("found" in result) return finder.completeListItem(result.found, ref, context);
     }
     return undefined;
   });

@@ -86,7 +86,12 @@ export async function diffResource(
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
-      const fit = isReplaced ? "its object doesn't match the program and is replaced" : "nothing is replaced";
+      const isDeleted = pending?.key !== undefined && (await journal?.isDiscarded(pending.key));
+      const fit = isDeleted
+        ? "its object is being deleted and is replaced"
+        : isReplaced
+          ? "its object doesn't match the program and is replaced"
+          : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
       await show(`resuming its creation; ${end}`);
       // The placeholder must be deleted after the create, because an interruption between the two steps would otherwise lose the object.

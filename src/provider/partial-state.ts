@@ -33,10 +33,12 @@ export function partialCreation(
     endpoint: context.session.client.endpoint,
     pending,
   });
-  const hint = failed
-    ? `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`
-    : `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
-      `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+  const afterFailure = `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`;
+  const resuming =
+    `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
+    `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+  const unresumable = error.code === "key_expired" ? error.hint : undefined;
+  const hint = failed ? afterFailure : (unresumable ?? resuming);
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 

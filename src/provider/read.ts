@@ -18,6 +18,7 @@ import {
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
+import { isDiscarded } from "./create/unfinished";
 import { isIdReused, isIdReusedSince } from "./object-identity";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
@@ -235,6 +236,7 @@ async function readPlaceholder(
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
+  if (await isDiscarded(context, pending)) return unchanged; // the object no longer exists after the deletion
   const real = context.session.client.resultId(seen);
   if (real === undefined) {
     if (isSuccess(seen)) return unchanged;

@@ -11,11 +11,16 @@ import { GIVE_UP } from "./partial-state";
 
 const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 
-/** Returns the error for a creation of unknown outcome: its key has expired (§4.7), or its operation isn't found (E2). */
+/**
+ * Returns the error for a creation of unknown outcome: its key has expired (§4.7), or its operation isn't found (E2).
+ *
+ * @param wasSent whether this run has sent the request, so that it may have created something
+ */
 export async function outcomeUnknown(
   context: Context,
   inputs: Desired,
   pending: Pending,
+  { wasSent = false } = {},
 ): Promise<CloudInfraError> {
   const same = await findPossibleIds(context, inputs, pending);
   const found =
@@ -29,7 +34,7 @@ export async function outcomeUnknown(
       : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
   const message = `${what}, so the outcome is unknown: the service lists ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was created or adopted`,
+    hint: `If the object exists, adopt it with the \`import\` option, or delete it in the service. ${FORGET}${wasSent ? "" : ". Nothing was created or adopted"}`,
   });
 }
 

@@ -97,6 +97,20 @@ describe("an entry", () => {
   });
 });
 
+test("the record of a started deletion is for one creation, visible to other processes, independent of the entry, and removable", async () => {
+  const { dir, journal, warnings } = opened();
+  await journal.begin(begun());
+  await journal.forgetDiscard("key-1");
+  await journal.recordDiscard("key-1");
+  await journal.remove("key-1");
+  const other = opened({ dir }).journal;
+  expect([await other.isDiscarded("key-1"), await other.isDiscarded("key-2")]).toEqual([true, false]);
+  expect(await other.isGivenUp("key-1")).toBe(false);
+  await other.forgetDiscard("key-1");
+  expect(await journal.isDiscarded("key-1")).toBe(false);
+  expect(warnings).toEqual([]);
+});
+
 describe("an update of an entry", () => {
   test("is applied only while the key is the same", async () => {
     const { journal } = opened();

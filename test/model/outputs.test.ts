@@ -147,6 +147,12 @@ describe("ipAddress", () => {
     );
   });
 
+  test("is the public address if another field contains a private one", () => {
+    const object = { ...bare, ip_address: "10.0.0.5", public_address: ip_address };
+    expect(outputs(object).ipAddress).toBe(ip_address);
+    expect(outputs({ ...bare, ip_address: "10.0.0.5" }).ipAddress).toBe("10.0.0.5");
+  });
+
   test("is kept if the reply omits it, until the program removes the mode", () => {
     const before = { ipAddress: ip_address, publicIp: "auto" };
     expect(outputs(bare, { before, values: { publicIp: "auto" } }).ipAddress).toBe(ip_address);

@@ -124,6 +124,25 @@ describe("the comparison with the remote values", () => {
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
   });
 
+  describe.each([
+    ["in place of", { public_ip: "203.0.113.9" }],
+    ["beside null for", { public_ip: null, ip_address: "203.0.113.9" }],
+  ])("compares an address %s an unspecified mode with the address in the state:", (_place, shown) => {
+    const known = { values: { publicIp: "private" }, remoteValues: { publicIp: null } };
+    const drift = (more: Properties): readonly string[] =>
+      compareRemoteValues(instanceFields, { ...known, ...more }, { ...echo, ...shown }).drifted;
+
+    test.each([undefined, "203.0.113.1"])("reports drift from %s", (ipAddress) => {
+      expect(drift({ ipAddress })).toEqual(["publicIp"]);
+    });
+
+    test("reports no drift if the state has the address, unless somebody else has set it", () => {
+      const ipAddress = "203.0.113.9";
+      expect(drift({ ipAddress })).toEqual([]);
+      expect(drift({ ipAddress, applied: { publicIp: { value: "private" } } })).toEqual(["publicIp"]);
+    });
+  });
+
   test("reports drift if the address differs from the program's, even if the reply still contains the mode", () => {
     const known = { ...values, publicIp: "203.0.113.1" };
     const remoteValues = { publicIp: "auto" };

@@ -200,7 +200,8 @@ describe("a property in ignoreChanges", () => {
   });
 
   test("isn't restored if the service shows that somebody has removed it", () => {
-    const body = ignoring(["publicIp", "sshKeys", "labels"], shown(null));
+    const object = { ...shown(null), ip_address: null };
+    const body = ignoring(["publicIp", "sshKeys", "labels"], object);
     expect(Object.keys(body)).toEqual(["project", "name", "image", "flavor", "network"]);
   });
 
@@ -283,6 +284,16 @@ describe("a property in ignoreChanges", () => {
     },
   );
 
+  test("is the address that somebody else has set beside null in place of an unspecified mode", () => {
+    const olds = { ...own, publicIp: "private", __words: { publicIp: null } };
+    const object = { ...current, public_ip: null };
+    expect(ignoring(["publicIp"], object, olds).public_ip).toBe("203.0.113.7");
+    const recorded = { ...olds, ipAddress: "203.0.113.7" };
+    expect(ignoring(["publicIp"], object, recorded).public_ip).toBe("private");
+    const marked = { ...recorded, __applied: { publicIp: { value: "private", word: null } } };
+    expect(ignoring(["publicIp"], object, marked).public_ip).toBe("203.0.113.7");
+  });
+
   test("is an error if it is one of the SSH keys, and the program's list has its fingerprint in its place", () => {
     const olds = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 own"] };
     const news = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 next"] };
@@ -335,6 +346,13 @@ describe("an argument that is removed from the program", () => {
   });
 });
 
-test("an empty field of the object is omitted, not sent as null", () => {
-  expect("public_ip" in bodyOf({}, {}, { ...current, public_ip: null })).toBe(false);
+test.each([null, "10.0.0.5"])(
+  "an empty field of the object is omitted, not sent as null, if ip_address is %j",
+  (ip_address) => {
+    expect("public_ip" in bodyOf({}, {}, { ...current, public_ip: null, ip_address })).toBe(false);
+  },
+);
+
+test("an unmanaged public address is sent back if public_ip is null", () => {
+  expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip: null }).public_ip).toBe("203.0.113.7");
 });

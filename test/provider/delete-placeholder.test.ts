@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
+import { InitializationError } from "../../src/provider/host";
 import { oneInstance } from "./one-instance";
+import { projectNews } from "./samples";
+import { failureOf, startService } from "./service";
 
 describe("the deletion of an interrupted creation", () => {
   const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
@@ -65,6 +69,21 @@ describe("the deletion of an interrupted creation", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
+  test("is finished by the next `up` or refresh if it was interrupted, so that the object isn't adopted", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    Object.assign(service.emulator.behaviour, { deleteObject: 202, operationMs: 60_000 });
+    const [first] = service.emulator.instances.keys();
+    const placeholderId = web.inState().id;
+    expect(await web.destroy()).toContain("timed out after 5 s");
+    expect([...service.emulator.instances.keys()]).toEqual([first]);
+    await web.refresh();
+    expect(web.inState().id).toBe(placeholderId);
+    expect(await web.up()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(await web.expectOne()).not.toBe(first);
+  });
+
   test("deletes the object that a failed operation has left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();
@@ -83,6 +102,55 @@ describe("the deletion of an interrupted creation", () => {
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
     expect(web.keys()).toBe(1);
+  });
+
+  describe("with a timeout that is too short to wait for a lagging list,", () => {
+    async function shortTimeout(behaviour: Partial<Behaviour> = {}, timeout = "5s") {
+      const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+      await service.clock.sleep(60_000); // lists already return the project
+      await web.up({ __timeouts: { create: "5s", delete: timeout } });
+      service.emulator.finishOperations();
+      Object.assign(service.emulator.behaviour, behaviour);
+      const [id = ""] = service.emulator.instances.keys();
+      return { service, web, id };
+    }
+
+    test.each(["2s", "5s", "16s", "20s", "30s"])(
+      "succeeds if its object no longer exists (%s)",
+      async (timeout) => {
+        const { service, web, id } = await shortTimeout({}, timeout);
+        service.emulator.remove(id);
+        expect(await web.destroy()).toBeUndefined();
+        expect(await web.entry()).toBeUndefined();
+      },
+    );
+
+    test("deletes an object that only the list would return, and that the list doesn't return yet", async () => {
+      const { service, web, id } = await shortTimeout({ getObject: 405, lagMs: 30_000 });
+      expect(await web.destroy()).toBeUndefined();
+      expect(service.emulator.instances.has(id)).toBe(false);
+    });
+
+    test("fails if its object and the project aren't found, because the token may belong to another account", async () => {
+      const { service, web, id } = await shortTimeout();
+      service.emulator.remove(id);
+      service.emulator.remove(web.project);
+      expect(await web.destroy()).toContain("the token may belong to another account");
+      expect(web.inState().id).toMatch(/^operation\//);
+    });
+
+    test("succeeds if the object is a project that no longer exists", async () => {
+      const service = await startService();
+      const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+      const news = projectNews({ __timeouts: { create: "5s", delete: "5s" } });
+      const failed = await failureOf(
+        service.projects.create((await service.projects.check({}, news)).inputs),
+      );
+      if (!(failed instanceof InitializationError)) throw failed;
+      lost.off();
+      for (const id of service.emulator.projects.keys()) service.emulator.remove(id);
+      await (await service.newProviders()).projects.delete(failed.id, failed.properties);
+    });
   });
 
   test("deletes nothing if its key has expired", async () => {

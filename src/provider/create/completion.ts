@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
-import { addressBeside, hasPublicAddress, meansNoAddress } from "../../model/addresses";
+import { addressBeside, hasPublicAddress, isUnspecifiedMode, meansNoAddress } from "../../model/addresses";
 import {
   type ChangeOptions,
   changedFields,
@@ -30,13 +30,13 @@ import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
 import { extendEntry, requireNotTakenOver } from "./run";
-import { discard, type UnfinishedCreation } from "./unfinished";
+import { discard, isDiscarded, type UnfinishedCreation } from "./unfinished";
 
 /**
  * Updates the object of a resumed creation to match the current program (C5).
  *
- * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement and was discarded according
- * to I3
+ * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement or an earlier run has started
+ * to delete it, and it was discarded according to I3
  * @throws CloudInfraError `key_expired` if the original request is unknown. In that case, nothing is changed, adopted or deleted
  */
 export async function fitToProgram(
@@ -49,7 +49,8 @@ export async function fitToProgram(
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw requestUnknown(context, object);
   const options = context.session.tracker.optionsOf(inputs.key);
-  if (needsReplacement(context.kind, unfinished, inputs, options)) {
+  const isReplaced = needsReplacement(context.kind, unfinished, inputs, options);
+  if (isReplaced || (await isDiscarded(context, unfinished))) {
     await discard(context, inputs, object, unfinished);
     return undefined;
   }
@@ -143,7 +144,8 @@ function appliedArguments(
 
 /**
  * Returns an argument as the service has applied it. Services may ignore labels in the creation request, which the specification doesn't
- * include (§2.2). A sparse reply may omit the mode of an address, or contain only the address.
+ * include (§2.2). A sparse reply may omit the mode of an address, or contain only the address. If the service doesn't return modes, an
+ * unspecified mode can't be checked.
  */
 function appliedValue(
   field: Field,
@@ -156,7 +158,9 @@ function appliedValue(
   // Another user may have set a different address or different keys since the object was created.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
-    return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
+    return isUnspecifiedMode(asked) || hasPublicAddress(field, object) !== meansNoAddress(asked)
+      ? asked
+      : undefined;
   if (asked === undefined || shown === undefined || isUnreadable(field, shown)) return asked;
   if (field.type === "keys") {
     const isIgnored = Array.isArray(shown) && shown.length === 0 && !sameValue(field, asked, []);

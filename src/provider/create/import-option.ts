@@ -282,7 +282,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
   if (field.wire !== "public_ip") return true;
   return isAddress(desired)
     ? !Object.values(object).includes(desired)
-    : hasPublicAddress(field, object) === meansNoAddress(desired);
+    : !(hasPublicAddress(field, object) ? asksForAddress(desired) : meansNoAddress(desired));
 }
 
 /** Returns the error for an imported object that can't be updated to match the program. @param cause the error of the update */

@@ -3,7 +3,14 @@ import { validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { EntryUpdate } from "../../journal/entry";
-import { isKeyKept, type Pending, parseSentBody, sentFields, toOperation } from "../../model/pending";
+import {
+  isKeyKept,
+  type Pending,
+  parseSentBody,
+  type Sent,
+  sentFields,
+  toOperation,
+} from "../../model/pending";
 import { projectKind } from "../../model/resource-fields";
 import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
@@ -66,7 +73,7 @@ export async function runCreation(
     await extendEntry(context, pending, { operation: { id, url } });
     return await waitForCreation(context, inputs, pending, sent.operation, isResumed);
   } catch (error) {
-    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
     throw partialCreation(context, error, inputs, pending);
   }
@@ -82,13 +89,17 @@ async function sendRequest(
   // The record may be incomplete or invalid.
   const isKnown =
     key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
-  if (!isKnown || pending.at === undefined || (isResumed && !isKeyKept(pending)))
+  // Until a request may have been sent, an expired key can't create a second object.
+  const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
+  if (!isKnown || pending.at === undefined || isKeyExpired(false))
     return findRecordedObject(context, inputs, pending);
   const { client, finder } = context.session;
   let accepted: Exclude<Accepted, { kind: "none" }>;
   try {
-    accepted = await context.kind.requests(client).create(body, key, context);
+    accepted = await context.kind.requests(client).create(body, key, { ...context, isKeyExpired });
   } catch (error) {
+    if (isCloudInfraError(error) && error.code === "key_expired")
+      throw await outcomeUnknown(context, inputs, pending, { wasSent: error.sent });
     // If an earlier process may have sent the request, no failure proves that nothing was created.
     if (!isCloudInfraError(error) || isResumed || (error.sent && !error.replayed)) throw error;
     if (!error.replayed) return { kind: "failed", error };
@@ -172,15 +183,21 @@ async function failedCreation(
     await warnOfSameNamed(context, inputs, pending);
     return { kind: "failed", error };
   }
-  const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const ref = { kind: context.kind, id, project: sentFields(pending).project };
-  const object = await findNamedByOperation(context, ref);
-  if (object !== undefined)
-    return (await isIdReusedSince(context, object, pending, operation))
-      ? { kind: "failed", error }
-      : { ...named, object };
+  const object = await findForDeletion(context, id, sentFields(pending));
+  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, operation));
+  if (object === undefined || isOther) return { kind: "failed", error };
+  return { kind: "failed", error: withDetails(error, { resultId: id }), object };
+}
+
+/** Returns the object that a creation has or may have left. Returns `undefined` if there is nothing to delete. */
+export async function findForDeletion(
+  context: Context,
+  id: string,
+  { project }: Sent,
+): Promise<ApiObject | undefined> {
+  const object = await findNamedByOperation(context, { kind: context.kind, id, project });
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
-  return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
+  return object ?? (context.kind === projectKind ? undefined : { id, fields: {} });
 }
 
 /** The error codes of the result link after which the list may still contain the object. */

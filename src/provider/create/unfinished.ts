@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
@@ -11,7 +11,7 @@ import { isLive } from "../object-identity";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { nextKey, requireNotTakenOver, runCreation } from "./run";
+import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. */
 export interface UnfinishedCreation extends Pending {
@@ -206,15 +206,31 @@ async function runAndDiscard(
   inputs: Desired,
   unfinished: UnfinishedCreation,
 ): Promise<boolean> {
-  const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
+  const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer needed${giveUpHint(error.why)}`;
     throw withDetails(error.why, { hint });
   });
-  const object = end.kind === "key spent" ? undefined : end.object;
   if (object !== undefined) await discard(context, inputs, object, unfinished);
   await markFinished(context, unfinished);
   return object !== undefined;
+}
+
+/** Finishes a creation, and returns the object to delete, if any. */
+async function finishForDeletion(
+  context: Context,
+  inputs: Desired,
+  unfinished: UnfinishedCreation,
+): Promise<ApiObject | undefined> {
+  try {
+    const end = await runCreation(context, inputs, unfinished, true);
+    return end.kind === "key spent" ? undefined : end.object;
+  } catch (error) {
+    const isPartial = error instanceof PartialState && error.code === "timeout";
+    if (!isPartial || error.why.resultId === undefined) throw error;
+    // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
+    return findForDeletion(context, error.why.resultId, sentFields(unfinished));
+  }
 }
 
 /**
@@ -232,10 +248,41 @@ export async function discard(
   if (unfinished.imported?.includes(object.id)) return;
   await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
-  const { name, project } = sentFields(unfinished);
-  if (!isRetained && mayDelete(context, unfinished))
-    await removeObject(context, object.id, project, { state: { createdAt: object.fields.created_at, name } });
+  if (!isRetained && mayDelete(context, unfinished)) await removeDiscarded(context, object, unfinished);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/** Deletes the object of a creation. If the deletion is interrupted, the record of it prevents a later run from adopting the object. */
+async function removeDiscarded(
+  context: Context,
+  { id, fields }: ApiObject,
+  unfinished: Pending,
+): Promise<void> {
+  const { journal } = context.session;
+  const { key } = unfinished;
+  const { name, project } = sentFields(unfinished);
+  const remove = (): Promise<void> =>
+    removeObject(context, id, project, { state: { createdAt: fields.created_at, name } });
+  if (key === undefined) return remove(); // the record of the creation is damaged
+  const isStarted = await journal.isDiscarded(key);
+  await journal.recordDiscard(key);
+  try {
+    await remove();
+  } catch (error) {
+    if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.forgetDiscard(key);
+    throw error;
+  }
+  await journal.forgetDiscard(key);
+}
+
+/** Reports whether an error proves that the service has not started the deletion. @param isStarted whether an earlier run may have sent it */
+function isRejected({ code, method, sent }: CloudInfraError, isStarted: boolean): boolean {
+  return code === "unsupported" || (method === "DELETE" && !sent && !isStarted);
+}
+
+/** Reports whether an earlier run on this machine has started to delete the object of a creation. */
+export async function isDiscarded({ session }: Context, { key }: Pending): Promise<boolean> {
+  return key !== undefined && session.journal.isDiscarded(key);
 }
 
 /**

@@ -1,5 +1,11 @@
 import type { ApiObject } from "../../api/client";
-import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
+import {
+  asksForAddress,
+  isAddress,
+  isUnspecifiedMode,
+  meansNoAddress,
+  publicAddressIn,
+} from "../../model/addresses";
 import { changedFields, sameValue } from "../../model/changes";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
@@ -22,7 +28,13 @@ import {
   remoteValueOf,
   remoteValuesAfter,
 } from "../../model/remote-values";
-import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
+import {
+  type Field,
+  instanceFields,
+  type Json,
+  type RemoteValues,
+  type WireFields,
+} from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
@@ -140,7 +152,7 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 }
 
 /**
- * Returns the changed fields that don't have the desired value, a normalized form of the desired value, or another new value.
+ * Returns the changed fields that still have their former values.
  *
  * Fields that the reply omits are treated as set. A value that contradicts the desired value in both the read and the reply is not treated
  * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
@@ -160,13 +172,15 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     !isNormalizedForm(side) &&
     !(isAccepted && mayBeAccepted(side)) &&
     !keepsAddress(side, change, { own, before }) &&
+    !isHiddenMode(side) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
   // The reply may contain the former values, and the read may contain a later change by another user.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unapplied = sidesIn(after).filter(
-    (side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)),
+    (side) =>
+      isToChange(side) && (isAsBefore(side) || isOtherwise(side) || isStillPublic(side, before, after)),
   );
   return change.fields.filter((field) => unapplied.some((side) => side.field === field));
 }
@@ -195,7 +209,7 @@ export type PossibleReason =
   | "address"
   /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
-  /** The update changed nothing, so the object may already have had the value in a normalized form. */
+  /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
   | "former";
 
 /** Returns the reason why the object may have a desired value that the reply doesn't contain. */
@@ -205,6 +219,7 @@ export function possibleReasonFor(
 ): PossibleReason | undefined {
   const sides = sidesOf(unapplied, change, object.fields, { isAfterUpdate: true });
   if (sides.some(mayShowMode)) return "address";
+  if (sides.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))
     return "normalized";
@@ -216,6 +231,29 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
   return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
+}
+
+/** Reports whether the service doesn't return the new mode, and the mode isn't specified. Only the address may reveal the mode. */
+function isHiddenMode({ field, now, desired }: PropertySides): boolean {
+  return field.wire === "public_ip" && (now ?? null) === null && isUnspecifiedMode(desired);
+}
+
+/** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
+function isStillPublic({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
+  const address = publicAddressIn(field, after.fields);
+  const isKept = address !== undefined && address === publicAddressIn(field, before.fields);
+  return isKept && (now ?? null) === null && (isUnspecifiedMode(desired) || meansNoAddress(desired));
+}
+
+/** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */
+function mayBeOfMode(side: PropertySides): boolean {
+  const { field, now, desired } = side;
+  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isAddress(now));
+}
+
+/** Reports whether the remote value belongs to the unspecified mode that the update has set. The reply would contain a new address. */
+function isOfNewMode(side: PropertySides, own: ApiObject | undefined): boolean {
+  return mayBeOfMode(side) && !(isAddress(side.now) && isComplete(own));
 }
 
 /**
@@ -243,15 +281,21 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...Object.assign({}, ...appliedFields.map((field) => remoteValueAfter(field, change, outcome))),
   };
   // If a mode was just set, a new address may have been set by another user, unless the update's reply contains the address.
-  const marks = Object.fromEntries(appliedFields.map(({ name }) => [name, { value: news[name] }]));
+  const newMode = appliedFields.find(
+    ({ name, wire }) => wire === "public_ip" && isUnspecifiedMode(news[name]),
+  );
+  const ipAddress = newMode === undefined ? olds.ipAddress : ownAddress(newMode, outcome);
+  const marked = appliedFields.filter((field) => field !== newMode);
+  const marks = Object.fromEntries(marked.map(({ name }) => [name, { value: news[name] }]));
+  const isMode = (value: unknown): boolean => asksForAddress(value) || isUnspecifiedMode(value);
   const modes = others.filter(
-    (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
+    (field) => field.wire === "public_ip" && !changed.includes(field) && isMode(news[field.name]),
   );
   const former = pickFields(
     modes.filter((field) => isMarked(field, change)),
     applied,
   );
-  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
+  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress };
   // The service may omit a new value that means "not set", such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
@@ -261,7 +305,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that another user set would look like an address that the service assigned.
-  const theirs = modes.filter(({ name }) => drifted.includes(name));
+  const theirs = [...modes, ...(newMode ? [newMode] : [])].filter(({ name }) => drifted.includes(name));
   const ofTheirs = theirs.map(({ name }) => [
     name,
     { value: news[name], word: remoteValues[name] ?? news[name] },
@@ -278,6 +322,18 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     },
     before: { ...olds, revision: undefined },
   });
+}
+
+/** Returns the public address after an update, unless another user may have set it since the reply to the update. */
+function ownAddress(field: Field, { object, own }: UpdateOutcome): string | undefined {
+  const isOwn = !isComplete(own) || own.revision === object.revision;
+  return publicAddressIn(field, isOwn ? object.fields : own.fields);
+}
+
+/** Reports whether the reply to an update contains the object, so that the reply would also contain an address. */
+function isComplete(own: ApiObject | undefined): own is ApiObject {
+  const required = instanceFields.filter(({ argument }) => argument === "required");
+  return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
 }
 
 /** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */
@@ -301,7 +357,11 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
     isSameState ||
     (ownWord === undefined
       ? sides.every(
-          (side) => hasDesiredValue(side) || mayBeNormalizedForm(side) || keepsAddress(side, change, seen),
+          (side) =>
+            hasDesiredValue(side) ||
+            mayBeNormalizedForm(side) ||
+            keepsAddress(side, change, seen) ||
+            isOfNewMode(side, own),
         )
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
@@ -318,7 +378,8 @@ function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: read
     side.desired !== undefined &&
     differsFromDesired(side) &&
     !mayBeNormalizedForm(side) &&
-    !keepsAddress(side, change, seen);
+    !keepsAddress(side, change, seen) &&
+    !isOfNewMode(side, seen.own);
   const open = sidesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {

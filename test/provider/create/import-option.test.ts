@@ -291,6 +291,17 @@ test.each(["mode", "null"] as const)(
   },
 );
 
+test.each([{ ipField: "public_ip" }, { publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
+  "an instance loses an address that the mode `private` of the program doesn't assign, with %j",
+  async (behaviour) => {
+    const service = await startService({ behaviour });
+    const { id, news } = foreign(service, { public_ip: "auto" });
+    const { outs } = await taken(service, { ...news, publicIp: "private", labels: {}, sshKeys: [] });
+    expect(service.emulator.instances.get(id)?.address).toBeUndefined();
+    expect(outs).not.toHaveProperty("ipAddress");
+  },
+);
+
 test("an instance that shows fingerprints of its keys is adopted without an update, and can be changed later", async () => {
   const service = await startService({ behaviour: { normalize: ["fingerprints"] } });
   const { id, news } = foreign(service, { ssh_keys: [SSH_KEY] });

@@ -1,7 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
+import { FakeClock } from "../../polling/fake-clock";
 import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -63,4 +65,41 @@ test("the error about an expired replacement doesn't suggest deleting or forgett
   expect(said).toContain(`the service lists ${other} with the same name\n`);
   expect(said).toContain("recover --forget <urn>");
   expect(said).not.toContain("pulumi state delete");
+});
+
+describe("if the machine is suspended for longer than the key is valid before a POST is retried,", () => {
+  async function suspendedUp(fault: Parameters<Service["emulator"]["fail"]>[0]) {
+    onTestFinished(() => void vi.useRealTimers());
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 0 } });
+    service.emulator.fail({ ...fault, method: "POST", path: "/v1/instances" });
+    const clock = new FakeClock({ auto: true }); // like a monotonic clock, it doesn't advance while the machine is suspended
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = async (ms, signal) => {
+      if (web.posts().length === 1 && !vi.isFakeTimers()) {
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * DAY_MS });
+        await service.clock.advance(2 * DAY_MS);
+      }
+      return sleep(ms, signal);
+    };
+    return { service, web, said: await web.up({}, { clock }) };
+  }
+
+  test("an attempt without a reply isn't repeated, and the state records the creation", async () => {
+    const { service, web, said } = await suspendedUp({ kind: "lost-reply" });
+    const [id] = service.emulator.instances.keys();
+    expect(said).toContain(`the outcome is unknown: the service lists ${id} with the same name`);
+    expect(said).toContain("recover --forget <urn>");
+    expect(said).not.toContain("Nothing was created");
+    expect(web.posts()).toHaveLength(1);
+    expect(web.inState().id).toMatch(/^operation\/key-/);
+    expect(await web.up({}, { onAnotherMachine: true })).toContain("more than 23 hours ago");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("a rejected attempt is repeated", async () => {
+    const { web, said } = await suspendedUp({ kind: "status", status: 429 });
+    expect(said).toBeUndefined();
+    expect(web.posts()).toHaveLength(2);
+    await web.expectOne();
+  });
 });

@@ -46,6 +46,16 @@ describe("the object of a killed replacement", () => {
     expect(service.warnings).toHaveLength(1);
   });
 
+  test("is not adopted after an `up` has started to delete it, and is deleted before another replacement is created", async () => {
+    const { service, web, other } = await cutOffReplacement({ behaviour: { deleteObject: 202 } });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 60_000;
+    expect(await web.up({ __timeouts: { update: "20s" } })).toContain("timed out after 20 s");
+    expect(await web.up(ANEW, FIRST_CREATED)).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(await web.expectOne()).not.toBe(other);
+  });
+
   test("is deleted by the next `up` beside another change", async () => {
     const { service, web, id } = await cutOffReplacement();
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();

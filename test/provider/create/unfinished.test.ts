@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
@@ -149,6 +150,68 @@ describe("the next `up` creates another object with another key if the killed cr
     expect(await web.up()).toBeUndefined();
     expect(web.keys()).toBe(2);
     await web.expectOne();
+  });
+});
+
+describe("the object of a killed creation, if an `up` that needs a different object is interrupted while it deletes the object,", () => {
+  const DIFFERENT = { image: "debian-14" };
+
+  async function interruptedDeletion(behaviour: Partial<Behaviour> = { deleteObject: 202 }) {
+    const { service, web } = await oneInstance({ behaviour });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 60_000;
+    const said = await web.up({ ...DIFFERENT, __timeouts: { create: "20s" } });
+    const [first] = service.emulator.instances.keys();
+    expect(first).toBeDefined();
+    return { service, web, first, said };
+  }
+
+  test("is not adopted by the next `up`, which finishes the deletion and creates a new object", async () => {
+    const { service, web, first, said } = await interruptedDeletion();
+    expect(said).toContain("timed out after 20 s");
+    expect(await web.up()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(await web.expectOne()).not.toBe(first);
+    expect(web.keys()).toBe(2);
+  });
+
+  test("is also not adopted after the deletion has been interrupted again", async () => {
+    const { web, first } = await interruptedDeletion();
+    expect(await web.up({ __timeouts: { create: "20s" } })).toContain("timed out after 20 s");
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(first);
+  });
+
+  test("is not adopted if the reply to the deletion was lost", async () => {
+    const { service, web } = await oneInstance({ behaviour: { deleteObject: 202 } });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [first] = service.emulator.instances.keys();
+    service.emulator.behaviour.operationMs = 60_000;
+    const lost = service.emulator.fail({ method: "DELETE", kind: "lost-reply", times: 99 });
+    expect(await web.up(DIFFERENT)).toContain("the reply was lost");
+    lost.off();
+    expect(await web.up()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(await web.expectOne()).not.toBe(first);
+  });
+
+  test("is adopted if the service turns out not to support the deletion that an earlier run has recorded", async () => {
+    const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    await web.journal.recordDiscard((await web.journalEntry()).key);
+    expect(await web.up()).toContain("doesn't support deleting instances");
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("is adopted if the service has rejected the deletion", async () => {
+    const { web, first, said } = await interruptedDeletion({ deleteObject: 405 });
+    expect(said).toContain("doesn't support deleting instances");
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(first);
   });
 });
 

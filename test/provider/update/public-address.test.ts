@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance } from "../one-instance";
 import { type Service, startService } from "../service";
+import { startRaced } from "./raced-service";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -394,3 +395,160 @@ test("a pinned IPv6 address is equal in all its forms, so that its import change
   expect(await web.up({ ...made, publicIp, __import: id })).toBeUndefined();
   expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
 });
+
+/** Services that show no modes, or only modes that assign no address. */
+const WITHOUT_MODES = [
+  { ipField: "public_ip" },
+  { publicIpShows: "null" },
+  { unshown: ["public_ip"] },
+] as const;
+
+describe.each([{}, ...WITHOUT_MODES] as const)(
+  "a public address that somebody else has set in place of the mode `private`, with %j,",
+  (behaviour) => {
+    const edits = [{ public_ip: "203.0.113.9" }, { public_ip: "auto" }] as const;
+
+    async function given(edit: Fields, args: Fields = {}) {
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up({ publicIp: "private", ...args })).toBeUndefined();
+      service.emulator.edit(web.inState().id, edit);
+      return { service, web };
+    }
+
+    test.each(edits)("is a conflict for an update of another property: %j", async (edit) => {
+      const { service, web } = await given(edit);
+      const said = await web.up({ publicIp: "private", flavor: "m1.large" });
+      expect(said).toContain("somebody else changed publicIp");
+      expect(modesOf(service)).toEqual([edit.public_ip]);
+    });
+
+    test.each(edits)("is drift, which `up` corrects: %j", async (edit) => {
+      const { service, web } = await given(edit);
+      await web.refresh();
+      expect(web.inState().inputs.publicIp).not.toBe("private");
+      expect(await web.up({ publicIp: "private" })).toBeUndefined();
+      expect(modesOf(service)).toEqual(["private"]);
+      await web.refresh();
+      expect(web.inState().inputs.publicIp).toBe("private");
+    });
+
+    test.each(edits)("is kept while it is ignored, and then a conflict: %j", async (edit) => {
+      const __ignoreChanges = ["publicIp"];
+      const { service, web } = await given(edit, { __ignoreChanges });
+      const args = { publicIp: "private", flavor: "m1.large" };
+      expect(await web.up({ ...args, __ignoreChanges })).toBeUndefined();
+      expect(modesOf(service)).toEqual([edit.public_ip]);
+      expect(await web.up({ ...args, flavor: "m1.huge" })).toContain("somebody else changed publicIp");
+      expect(modesOf(service)).toEqual([edit.public_ip]);
+    });
+
+    test("is a conflict if it is set right after the update that set the mode", async () => {
+      const service = await startRaced({ behaviour });
+      const web = new OneInstance(service);
+      expect(await web.up()).toBeUndefined();
+      service.after("PUT", () => service.emulator.edit(web.inState().id, { public_ip: "auto" }));
+      await web.up({ publicIp: "private" });
+      expect(await web.up({ publicIp: "private", flavor: "m1.large" })).toContain(
+        "somebody else changed publicIp",
+      );
+      expect(modesOf(service)).toEqual(["auto"]);
+    });
+  },
+);
+
+describe.each(WITHOUT_MODES)("the mode `private` at a service with %j", (behaviour) => {
+  test.each([{}, { publicIp: "none" }, { publicIp: "auto" }, { publicIp: "203.0.113.200" }])(
+    "can be set with one update in place of %j, and converges",
+    async (first) => {
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up(first)).toBeUndefined();
+      service.emulator.clearRequests();
+      for (const _ of ["first", "again"]) expect(await web.up({ publicIp: "private" })).toBeUndefined();
+      await web.refresh();
+      expect(await web.up({ publicIp: "private" })).toBeUndefined();
+      expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);
+      expect(web.inState().state).not.toHaveProperty("ipAddress");
+    },
+  );
+
+  test.each(["auto", "203.0.113.200"])(
+    "is an error if the service accepts it in place of %s without applying it",
+    async (publicIp) => {
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up({ publicIp })).toBeUndefined();
+      service.emulator.ignoreUpdatesOf("public_ip");
+      for (const _ of ["first", "again"]) {
+        const said = await web.up({ publicIp: "private" });
+        expect(said).toContain("did not change publicIp");
+        expect(said).toContain("Check in the service whether the object has the value");
+      }
+      expect(web.inState().state.publicIp).toBe(publicIp);
+    },
+  );
+
+  test("can be set in a creation without a further update", async () => {
+    const { service, web } = await oneInstance({ behaviour });
+    for (const _ of ["first", "again"]) expect(await web.up({ publicIp: "private" })).toBeUndefined();
+    const methods = service.emulator.requests.map(({ method }) => method);
+    expect(methods.filter((method) => method !== "GET")).toEqual(["POST"]);
+  });
+});
+
+describe.each([
+  ["in place of the mode", (address: string) => ({ public_ip: address })],
+  ["beside null", (address: string) => ({ public_ip: null, ip_address: address })],
+] as const)("the mode `dynamic`, which assigns an address that the service shows %s,", (_place, shown) => {
+  // The emulator assigns addresses only for "auto".
+  const spelling = ({ public_ip: mode, ip_address, ...now }: Fields) => ({
+    ...now,
+    ...(mode === "dynamic" ? shown("203.0.113.66") : { public_ip: ip_address ? mode : null, ip_address }),
+  });
+  const args = { publicIp: "dynamic" };
+
+  describe.each([{}, { putReply: 204 }, { putReply: 202 }, { writeReply: "slim" }] as const)(
+    "with %j",
+    (more) => {
+      test.each([undefined, {}, { publicIp: "auto" }])(
+        "can be set in place of %j, and kept by updates of other properties",
+        async (first) => {
+          const { service, web } = await oneInstance({ behaviour: { spelling, ...more } });
+          if (first !== undefined) expect(await web.up(first)).toBeUndefined();
+          expect(await web.up(args)).toBeUndefined();
+          expect(web.inState().state).toMatchObject({ ...args, ipAddress: "203.0.113.66" });
+          service.emulator.clearRequests();
+          expect(await web.up({ ...args, flavor: "m1.large" })).toBeUndefined();
+          const methods = service.emulator.requests.map(({ method }) => method);
+          expect(methods.slice(0, 2)).toEqual(["GET", "PUT"]); // the object has the recorded revision
+          service.emulator.edit(web.inState().id, { labels: { theirs: "x" } });
+          expect(await web.up({ ...args, flavor: "m1.huge" })).toBeUndefined();
+          await web.refresh();
+          expect(web.inState().inputs).toMatchObject(args);
+          expect(modesOf(service)).toEqual(["dynamic"]);
+        },
+      );
+    },
+  );
+
+  test("is a conflict, and drift for a refresh, if somebody replaces the address", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up(args)).toBeUndefined();
+    service.emulator.edit(web.inState().id, { public_ip: "203.0.113.9" });
+    expect(await web.up({ ...args, flavor: "m1.large" })).toContain("somebody else changed publicIp");
+    await web.refresh();
+    expect(web.inState().inputs.publicIp).toBe("203.0.113.9");
+  });
+});
+
+test.each([false, true])(
+  "an unmanaged address beside null is kept by an update of another property, refreshed: %s",
+  async (isRefreshed) => {
+    const { service, web } = await oneInstance({ behaviour: { publicIpShows: "null" } });
+    expect(await web.up()).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { public_ip: "auto" });
+    const address = service.emulator.instances.get(id)?.address;
+    if (isRefreshed) await web.refresh();
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.address).toBe(address);
+  },
+);
