@@ -54,7 +54,7 @@ describeOnEngines(
               `so the outcome is unknown: the service lists ${id} with the same name`,
           );
         }
-        expect(errors).toMatch(/hint: Nothing was created or adopted.*`import`.*recover --forget <urn>/);
+        expect(errors).toMatch(/hint: .*`import`.*recover --forget <urn>.*Nothing was created or adopted/);
         expect(postsOf(emulator)).toHaveLength(asked);
         expect([...emulator.instances.keys()]).toEqual([saved, noted]);
 
@@ -84,7 +84,7 @@ describeLongOnEngines("an error that the service stores for an idempotency key",
       const warnings = result.diagnostics.filter(({ severity }) => severity === "warning");
       expect(warnings.map(({ message }) => message)).toEqual([
         expect.stringContaining(
-          `the service lists ${foreign.id} with the same name. The provider creates another`,
+          `the service lists ${foreign.id} with the same name. The provider doesn't adopt`,
         ),
       ]);
     });

@@ -250,7 +250,7 @@ function begun(action: Action, slot: Slot): Operation {
   return { action, slot, runs: 0, requests: 0 };
 }
 
-/** After a stored failure, the provider warns about objects with the same name. Some belong to somebody else. */
+/** After a failure without a link to an object, the provider warns about objects with the same name. Some belong to somebody else. */
 function isUnexpected(warning: string): boolean {
-  return !warning.includes("but the creation may have succeeded");
+  return !warning.includes("but the creation may have left an object");
 }
