@@ -82,7 +82,7 @@ export class Journal {
   readonly deletions: DeletionRequests;
   /** The base URL of the service. */
   readonly endpoint: string;
-  /** A unique id of this process, which entries contain. */
+  /** A unique id of this process, which is part of each entry. */
   private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Disk;

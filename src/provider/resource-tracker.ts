@@ -62,7 +62,7 @@ export class ResourceTracker {
   /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** The objects that resources of this process manage. The map doesn't use URNs as keys, because aliases change URNs. */
+  /** The objects that are managed by resources of this process. The map doesn't use URNs as keys, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
   /** For each key, the URN of the resource that currently has the key. */
   private readonly holders = new Map<string, string>();
