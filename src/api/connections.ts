@@ -31,8 +31,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * Creates a pool of keep-alive connections. The pool uses the proxy from the environment variables. Requests to this machine never use a proxy, because
- * they may be plain HTTP. Connections are opened by the first request.
+ * Creates a pool of keep-alive connections. The pool uses the proxy from the environment variables. Requests to this machine never use a
+ * proxy, because they may be plain HTTP. Connections are opened by the first request.
  *
  * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
  */
