@@ -156,7 +156,7 @@ describe("any other error", () => {
     [
       "not_found",
       { status: 404, method: "PUT", path: "/v1/instances/ins-1" },
-      ["has permission to change the object"],
+      ["Grant the token permission to change the object"],
     ],
     [
       "not_found",
@@ -385,6 +385,6 @@ describe("a hint", () => {
     expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
       "cloudinfra:endpoint",
     );
-    expect(hint("not_found", { verb: "update" })).toContain("has permission to change the object");
+    expect(hint("not_found", { verb: "update" })).toContain("Grant the token permission to change the object");
   });
 });
