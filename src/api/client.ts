@@ -25,7 +25,7 @@ export interface ClientOptions extends RateLimits {
   token: TokenSource;
   /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
-  /** Whether plain HTTP is allowed to other machines. @default false */
+  /** Whether plain HTTP connections to other machines are allowed. @default false */
   allowHttp?: boolean | undefined;
   /** @default 8 attempts with full jitter from 0.5 s to 20 s */
   retry?: Partial<RetryOptions> | undefined;

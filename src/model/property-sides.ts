@@ -45,7 +45,7 @@ export interface ComparedInputs {
 }
 
 /**
- * Compares the state, the object and the inputs by property.
+ * Compares the state, the object and the inputs property by property.
  *
  * @param options.isAfterUpdate whether the object was read after an update with the inputs. A new label may then have a key in lower case.
  * Before the update, such a key belongs to another user, unless the service returns other keys of the program in lower case

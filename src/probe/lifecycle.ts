@@ -24,7 +24,7 @@ const creation = v.object({
   key: v.string(),
   /** The exact string that is sent as the body. */
   body: v.string(),
-  /** Whether an earlier creation has the same key. A conflict about the key then means that this creation was rejected. */
+  /** Whether an earlier creation has the same key. In that case, a conflict on the key means that this creation was rejected. */
   isRepeat: v.optional(v.boolean()),
   operation: v.optional(v.object({ id: v.string(), url: v.string() })),
   id: v.optional(v.string()),

@@ -237,7 +237,7 @@ export function fitsCreation({ fields }: ApiObject, pending: Pending): boolean {
   return isSameName(fields.name, sentFields(pending).name) && (!isLate || hasRandomNameOf(pending, fields));
 }
 
-/** Reports whether an object has the random name in a creation request, so that the creation made the object. */
+/** Reports whether an object has the random name from a creation request. Such an object was made by that creation. */
 function hasRandomNameOf(pending: Pending, { name }: ApiObject["fields"]): boolean {
   const sent = sentFields(pending).name;
   return hasRandomName({ key: pending.key, name: sent }) && isSameName(name, sent);

@@ -385,6 +385,8 @@ describe("a hint", () => {
     expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
       "cloudinfra:endpoint",
     );
-    expect(hint("not_found", { verb: "update" })).toContain("Grant the token permission to change the object");
+    expect(hint("not_found", { verb: "update" })).toContain(
+      "Grant the token permission to change the object",
+    );
   });
 });

@@ -106,7 +106,9 @@ describeLongOnEngines("functions", (engine) => {
       const refused = await stack.run("preview");
       expect(refused.ok).toBe(false);
       const words = refused.diagnostics.map(({ message }) => message).join("\n");
-      expect(words).toMatch(/listing (instances|projects) failed: the required setting cloudinfra:token is not set/);
+      expect(words).toMatch(
+        /listing (instances|projects) failed: the required setting cloudinfra:token is not set/,
+      );
       expect(words).toContain("pulumi config set --secret cloudinfra:token");
       expect(words).not.toMatch(/\n\s+at /);
     });

@@ -38,7 +38,7 @@ export class EngineLog {
   private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
     if (this.address === undefined) return false;
     try {
-      // The module is loaded for the first message, because processes that only check and diff don't need it.
+      // The module is loaded only for the first message. Processes that only check and diff don't need it.
       const engine: typeof import("@pulumi/pulumi/proto/engine_pb") = require("@pulumi/pulumi/proto/engine_pb");
       const request = new engine.LogRequest();
       request.setSeverity(engine.LogSeverity[severity]);
