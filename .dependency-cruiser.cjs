@@ -11,7 +11,13 @@ const layers = [
   ["provider/session"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
-  ["provider/object-identity", "provider/warnings", "provider/shutdown", "provider/functions"],
+  [
+    "provider/live-objects",
+    "provider/reused-ids",
+    "provider/warnings",
+    "provider/shutdown",
+    "provider/functions",
+  ],
   ["provider/delete/", "provider/update/"],
   ["provider/create/"],
   [

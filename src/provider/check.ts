@@ -13,7 +13,7 @@ import { parseDuration } from "../polling/clock";
 import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import { alreadyManaged, claimForImport } from "./object-identity";
+import { alreadyManaged, claimForImport } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { ResourceTracker } from "./resource-tracker";
 import type { Sessions } from "./session";

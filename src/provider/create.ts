@@ -17,7 +17,7 @@ import {
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
-import { markLive } from "./object-identity";
+import { markLive } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 
 /** The id and the outputs of a created object. */

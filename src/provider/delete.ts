@@ -22,7 +22,8 @@ import {
   unfinishedFromEntry,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
-import { isAdoptedAgain, isIdReusedSince, isLive } from "./object-identity";
+import { isAdoptedAgain, isLive } from "./live-objects";
+import { isIdReusedSince } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 

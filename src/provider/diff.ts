@@ -18,7 +18,7 @@ import {
 import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./object-identity";
+import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
 

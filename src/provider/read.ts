@@ -19,7 +19,7 @@ import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecorded
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { isDiscarded } from "./create/unfinished";
-import { isIdReused, isIdReusedSince } from "./object-identity";
+import { isIdReused, isIdReusedSince } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 import { warnOfSameNamed } from "./warnings";

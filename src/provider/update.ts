@@ -16,8 +16,8 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { idReused, isIdReusedSince } from "./object-identity";
 import { PartialState } from "./partial-state";
+import { idReused, isIdReusedSince } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {
   errorAfterRename,

@@ -6,7 +6,7 @@ import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
 import { type Context, warnWithoutSecrets } from "./context";
-import { isLive } from "./object-identity";
+import { isLive } from "./live-objects";
 import { GIVE_UP } from "./partial-state";
 
 const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;

@@ -26,7 +26,7 @@ import type { Desired, Recorded } from "../../model/state";
 import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
 import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
-import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../object-identity";
+import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";

@@ -17,8 +17,8 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import { fitsCreation, idReused, isIdReusedSince } from "../object-identity";
 import { partialCreation } from "../partial-state";
+import { fitsCreation, idReused, isIdReusedSince } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**

@@ -7,7 +7,7 @@ import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
 import { removeObject } from "../delete/confirmed-deletion";
-import { isLive } from "../object-identity";
+import { isLive } from "../live-objects";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";

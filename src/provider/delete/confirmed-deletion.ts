@@ -17,8 +17,9 @@ import {
   waitForOperationSuccess,
   warnWithoutSecrets,
 } from "../context";
+import { isLive } from "../live-objects";
 import type { ObjectRef } from "../lookup/object-getter";
-import { compareIdentity, isIdReused, isLive } from "../object-identity";
+import { compareIdentity, isIdReused } from "../reused-ids";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 

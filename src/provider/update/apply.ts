@@ -18,8 +18,8 @@ import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
-import { requireSameObject } from "../object-identity";
 import { firstFix, PartialState } from "../partial-state";
+import { requireSameObject } from "../reused-ids";
 import {
   errorAfterRename,
   findUnderReportedId,

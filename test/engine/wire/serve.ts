@@ -17,6 +17,9 @@ export interface Served {
 const loopbackAddress = (): string =>
   process.platform === "linux" ? `127.${[1, 2, 3].map(() => randomInt(1, 255)).join(".")}` : "127.0.0.1";
 
+/** The addresses of this process so far. */
+const usedAddresses = new Set<string>();
+
 export async function serve(register: (server: grpc.Server) => void): Promise<Served> {
   const server = new grpc.Server(channelOptions);
   register(server);
@@ -26,7 +29,13 @@ export async function serve(register: (server: grpc.Server) => void): Promise<Se
       error ? reject(error) : resolve(bound),
     );
   });
-  return { address: `${host}:${port}`, close: () => server.forceShutdown() };
+  const address = `${host}:${port}`;
+  if (usedAddresses.has(address)) {
+    server.forceShutdown();
+    return serve(register);
+  }
+  usedAddresses.add(address);
+  return { address, close: () => server.forceShutdown() };
 }
 
 /** The error reply to a call. */

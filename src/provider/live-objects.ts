@@ -1,0 +1,121 @@
+import { CloudInfraError } from "../diagnostics/error";
+import type { Journal } from "../journal/journal";
+import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/resource-fields";
+import type { Desired, Recorded } from "../model/state";
+import { forgetDeletionRequest } from "./absence";
+import { type Context, identityOf } from "./context";
+import type { ResourceTracker } from "./resource-tracker";
+
+/**
+ * Records for all processes of this run that create returns an object. From then on, a resource manages the object (L1, L3).
+ *
+ * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
+ */
+export async function markLive(
+  context: Context,
+  inputs: Desired,
+  id: string,
+  { isAdopted }: { readonly isAdopted: boolean },
+): Promise<void> {
+  const { tracker, journal } = context.session;
+  const { urn, key } = inputs;
+  const object = identityOf(context, id);
+  // The state may contain the resource with a former URN.
+  const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
+  const owners = [...urns, key].filter((one) => one !== undefined);
+  const adoptedFor = isAdopted ? owners : undefined;
+  tracker.recordCreated(urn, object, key, adoptedFor);
+  const project = context.kind === projectKind ? id : inputs.project;
+  if (project !== undefined) await forgetDeletionRequest(context, project);
+  await journal.run.add({ live: identityKey(object) });
+  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
+}
+
+/** Reports whether a process of this run has returned the object for a resource. Live objects are never deleted (L2, L3). */
+export async function isLive(context: Context, id: string): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
+}
+
+/** Reports whether this run has adopted the recorded object for the same resource again. */
+export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const { urn, key } = state;
+  const object = identityOf(context, id);
+  const live = tracker.liveOwner(object);
+  for (const by of [withoutStack(urn), key]) {
+    if (by === undefined) continue;
+    if (live?.adoptedFor?.includes(by)) return true;
+    if (await journal.run.hasOther({ adopted: identityKey(object), by })) return true;
+  }
+  return false;
+}
+
+/** Removes the stack and the project from a URN. After a rename of the stack or project, the state still contains the former URN. */
+function withoutStack(urn: string | undefined): string | undefined {
+  return urn?.split("::").slice(2).join("::");
+}
+
+/**
+ * Claims the object of a resumed creation for its resource. An `import` option then can't adopt the object before the creation is
+ * completed.
+ *
+ * @returns `false` if another resource manages the object in any process of this run
+ * @throws CloudInfraError `conflict` if another process claims the object at the same time
+ */
+export async function claimResumed(context: Context, { urn = "" }: Desired, id: string): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  if (await isLiveElsewhere(journal, object)) return false;
+  const owner = tracker.liveOwner(object);
+  if (owner !== undefined && owner.urn !== urn) return false;
+  tracker.reclaim(identityKey(object), urn);
+  await journal.run.add({ live: identityKey(object) });
+  // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
+  return true;
+}
+
+/** Reports whether a different process of this run has returned the object for a resource (L3). */
+export async function isLiveElsewhere(
+  journal: Journal | undefined,
+  object: ObjectIdentity,
+): Promise<boolean> {
+  return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
+}
+
+/**
+ * Claims an object for a resource, unless another resource manages or has claimed the object. Returns the URN of the resource that then
+ * holds the object.
+ */
+export function claimForImport(
+  tracker: ResourceTracker,
+  object: ObjectIdentity,
+  urn: string,
+): string | undefined {
+  const live = tracker.liveOwner(object);
+  return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
+}
+
+/**
+ * Claims an object for the resource that manages it in the state, so that no `import` option adopts the object.
+ *
+ * @returns the URN of another resource that manages the object in this run or claimed it first
+ */
+export function findOtherHolder(
+  tracker: ResourceTracker,
+  object: ObjectIdentity,
+  { urn, key }: { readonly urn: string; readonly key: string | undefined },
+): string | undefined {
+  const live = tracker.liveOwner(object);
+  const holder = live === undefined ? tracker.reclaim(identityKey(object), urn) : live.urn;
+  return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
+}
+
+/** Returns the error for an object that two resources in the program would manage. */
+export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
+  return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
+    hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",
+  });
+}
