@@ -11,16 +11,20 @@ const stackOf = (texts: Texts) => (key: string) =>
 const settings = (stack: Texts, environment: Texts = {}): Settings =>
   readSettings(stackOf({ ...needed, ...stack }), environment);
 
-/** Returns the error message for these settings. */
-function words(stack: Texts, environment: Texts = {}): string {
+/** Returns the error message of a function that reads settings. */
+function messageOf(read: () => Settings, action: string): string {
   try {
-    readSettings(stackOf(stack), environment);
+    read();
   } catch (error) {
     expect(isCloudInfraError(error)).toBe(true);
-    return formatError(error, { action: 'creating instance "web"' });
+    return formatError(error, { action });
   }
   return "";
 }
+
+/** Returns the error message for these settings. */
+const words = (stack: Texts, environment: Texts = {}): string =>
+  messageOf(() => readSettings(stackOf(stack), environment), 'creating instance "web"');
 
 describe("an error about a missing setting", () => {
   test("names the setting, the command that sets it, and the variable", () => {
@@ -244,15 +248,8 @@ function providerSettings(args: Texts, environment: Texts = {}): Settings {
 }
 
 /** Returns the error message for the explicit provider "eu". */
-function providerWords(...args: Parameters<typeof providerSettings>): string {
-  try {
-    providerSettings(...args);
-  } catch (error) {
-    expect(isCloudInfraError(error)).toBe(true);
-    return formatError(error, { action: "reading" });
-  }
-  return "";
-}
+const providerWords = (...args: Parameters<typeof providerSettings>): string =>
+  messageOf(() => providerSettings(...args), "reading");
 
 describe("an explicit provider", () => {
   test("reads omitted arguments from the environment", () => {

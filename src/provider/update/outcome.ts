@@ -1,11 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import {
-  asksForAddress,
-  isAddress,
-  isUnspecifiedMode,
-  meansNoAddress,
-  publicAddressIn,
-} from "../../model/addresses";
+import { asksForAddress, isAddress, isUnspecifiedMode, meansNoAddress } from "../../model/addresses";
 import { changedFields, sameValue } from "../../model/changes";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
@@ -28,16 +22,18 @@ import {
   remoteValueOf,
   remoteValuesAfter,
 } from "../../model/remote-values";
-import {
-  type Field,
-  instanceFields,
-  type Json,
-  type RemoteValues,
-  type WireFields,
-} from "../../model/resource-fields";
+import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
+import {
+  hasNewAddress,
+  isHiddenMode,
+  isOfNewMode,
+  isStillPublic,
+  mayBeOfMode,
+  ownAddress,
+} from "./public-address";
 import type { Change } from "./requested";
 import { requireUpdatedObject, type WriteResult } from "./write";
 
@@ -226,36 +222,6 @@ export function possibleReasonFor(
   return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
-/** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
-function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
-  if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
-  const known = Object.values(before.fields);
-  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
-}
-
-/** Reports whether the service doesn't return the new mode, and the mode isn't specified. Only the address may reveal the mode. */
-function isHiddenMode({ field, now, desired }: PropertySides): boolean {
-  return field.wire === "public_ip" && (now ?? null) === null && isUnspecifiedMode(desired);
-}
-
-/** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
-function isStillPublic({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
-  const address = publicAddressIn(field, after.fields);
-  const isKept = address !== undefined && address === publicAddressIn(field, before.fields);
-  return isKept && (now ?? null) === null && (isUnspecifiedMode(desired) || meansNoAddress(desired));
-}
-
-/** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */
-function mayBeOfMode(side: PropertySides): boolean {
-  const { field, now, desired } = side;
-  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isAddress(now));
-}
-
-/** Reports whether the remote value belongs to the unspecified mode that the update has set. The reply would contain a new address. */
-function isOfNewMode(side: PropertySides, own: ApiObject | undefined): boolean {
-  return mayBeOfMode(side) && !(isAddress(side.now) && isComplete(own));
-}
-
 /**
  * Returns the state after an update. Fields that were not set keep their former values, so that the next `up` detects the difference. If
  * another user has changed the object in the meantime, the state keeps the earlier revision. The next update then doesn't overwrite the
@@ -322,18 +288,6 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     },
     before: { ...olds, revision: undefined },
   });
-}
-
-/** Returns the public address after an update, unless another user may have set it since the reply to the update. */
-function ownAddress(field: Field, { object, own }: UpdateOutcome): string | undefined {
-  const isOwn = !isComplete(own) || own.revision === object.revision;
-  return publicAddressIn(field, isOwn ? object.fields : own.fields);
-}
-
-/** Reports whether the reply to an update contains the object, so that the reply would also contain an address. */
-function isComplete(own: ApiObject | undefined): own is ApiObject {
-  const required = instanceFields.filter(({ argument }) => argument === "required");
-  return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
 }
 
 /** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */

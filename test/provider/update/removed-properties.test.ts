@@ -156,32 +156,39 @@ const cases: [string, Properties][] = [
 ];
 
 describe.each(cases)("%s at a service that omits empty fields", (_name, change) => {
+  /** Creates the instance with all properties. */
+  async function started() {
+    const one = await oneInstance({ behaviour: { spelling: noneIsNull } });
+    expect(await one.web.up(ALL)).toBeUndefined();
+    return one;
+  }
+
+  /** Changes the instance during an outage that loses all replies. */
+  async function interrupted() {
+    const one = await started();
+    one.service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
+    expect(await one.web.up({ ...ALL, ...change })).toContain("The service may have applied the update");
+    return one;
+  }
+
   test("is updated", async () => {
-    const { web } = await oneInstance({ behaviour: { spelling: noneIsNull } });
-    expect(await web.up(ALL)).toBeUndefined();
+    const { web } = await started();
     expect(await web.up({ ...ALL, ...change })).toBeUndefined();
   });
 
   test("is updated even if one reply is lost", async () => {
-    const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
-    expect(await web.up(ALL)).toBeUndefined();
+    const { web, service } = await started();
     service.emulator.fail({ kind: "lost-reply", method: "PUT" });
     expect(await web.up({ ...ALL, ...change })).toBeUndefined();
   });
 
   test("is finished by the next `up` if an outage loses all replies", async () => {
-    const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
-    expect(await web.up(ALL)).toBeUndefined();
-    service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...ALL, ...change })).toContain("The service may have applied the update");
+    const { web } = await interrupted();
     expect(await web.up({ ...ALL, ...change })).toBeUndefined();
   });
 
   test("can be reverted together with another change if an outage loses all replies", async () => {
-    const { web, service } = await oneInstance({ behaviour: { spelling: noneIsNull } });
-    expect(await web.up(ALL)).toBeUndefined();
-    service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 8 });
-    expect(await web.up({ ...ALL, ...change })).toContain("The service may have applied the update");
+    const { web } = await interrupted();
     expect(await web.up({ ...ALL, network: "other" })).toBeUndefined();
   });
 });
