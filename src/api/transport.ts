@@ -107,7 +107,7 @@ const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /**
- * Describes an error of undici, Node.js or a proxy. Any type of error is accepted, because undici's parser errors and assertions have no
+ * Describes an error from undici, Node.js or a proxy. Any type of error is accepted, because undici's parser errors and assertions have no
  * common type.
  *
  * @param options.neverSent whether no connection was established before the error

@@ -79,8 +79,8 @@ async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; a
 }
 
 /**
- * Sends the first creation, after an invalid request with the same key. Services differ in whether the key of a rejected request can be
- * reused.
+ * Sends an invalid creation request, and then a valid request with the same key. Services differ in whether the key of a rejected request
+ * can be reused.
  */
 async function firstCreation(run: Run): Promise<{ key: string; result?: Started; exchange: Exchange }> {
   const key = uuidV4();

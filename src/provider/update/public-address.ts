@@ -58,7 +58,7 @@ export function ownAddress(
   return publicAddressIn(field, isOwn ? object.fields : own.fields);
 }
 
-/** Reports whether the reply to an update contains the object, so that the reply would also contain an address. */
+/** Reports whether the reply to an update contains the object. Such a reply also contains the address, if there is one. */
 function isComplete(own: ApiObject | undefined): own is ApiObject {
   const required = instanceFields.filter(({ argument }) => argument === "required");
   return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
