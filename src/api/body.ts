@@ -127,7 +127,7 @@ export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
-/** The maximum nesting of a reply, which recursive functions can handle. Replies of this API have fewer levels. */
+/** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */
 const MAX_DEPTH = 100;
 
 /**

@@ -66,7 +66,7 @@ export interface FaultRule {
   readonly retryAfter?: number | string;
   /** The `Location` header of `status` and `gateway`, for a redirect. @default no header */
   readonly location?: string;
-  /** The members to override in the problem document of `status` and `gateway`. @default none */
+  /** The members to replace in the problem document that `status` and `gateway` return. @default none */
   readonly problem?: object;
   /** The delay of `slow` in milliseconds. @default 1000 */
   readonly delayMs?: number;

@@ -9,7 +9,7 @@ import type { Pause, PauseListener } from "../../polling/schedule";
 const READS_PER_PAGE = 2;
 /** The time in which several reads share one list, in milliseconds. */
 const BATCH_WINDOW_MS = 20;
-/** The time without reads after which the count of reads restarts, in milliseconds. */
+/** The idle time after which the count of reads starts again at zero, in milliseconds. */
 const UNRELATED_AFTER_MS = 30_000;
 
 /** The list is requested after this time without a finished deletion, in milliseconds, because the engine may start another one. */

@@ -43,7 +43,7 @@ export interface UpdateOutcome {
   /** The object in the reply to the update, without later changes. Some services don't return the object. */
   readonly own?: ApiObject | undefined;
   readonly before?: ApiObject;
-  /** The changed fields that still have their former values. */
+  /** The changed fields for which the service still returns the old value. */
   readonly unapplied: readonly Field[];
   /** Whether another user's update has set the revision of the object, and may have changed properties that the reply omits. */
   readonly isOthers?: boolean;
@@ -148,7 +148,7 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 }
 
 /**
- * Returns the changed fields that still have their former values.
+ * Returns the changed fields for which the service still returns the old value.
  *
  * Fields that the reply omits are treated as set. A value that contradicts the desired value in both the read and the reply is not treated
  * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
