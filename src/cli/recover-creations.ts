@@ -1,11 +1,14 @@
 import { validate } from "uuid";
 import * as v from "valibot";
-import type { NewEntry } from "../journal/journal";
+import { type Entry, visibleId } from "../journal/entry";
+import type { Journal, NewEntry } from "../journal/journal";
+import { stackOf } from "../journal/location";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
+import type { RecoverOptions } from "./commands";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** An interrupted creation, if the state doesn't contain its outcome. */
@@ -132,4 +135,125 @@ function newEntry(
   if (key === undefined || !validate(key) || !v.is(kind.arguments, inputs.given)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
+}
+
+/**
+ * The status of a creation's journal entry, as described in docs/recovery.md. Existing entries are never overwritten, because they may
+ * contain more details than the state.
+ */
+export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
+
+export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
+  readonly status: EntryStatus;
+}
+
+/** Writes the missing journal entries of interrupted creations. */
+export async function writeEntries(
+  journal: Journal,
+  creations: readonly InterruptedCreation[],
+  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
+): Promise<RecoveredCreation[]> {
+  const keys = new Map<string, string>();
+  const recovered: RecoveredCreation[] = [];
+  for (const { kind, name, urn, entry } of creations) {
+    if (entry !== undefined && (await journal.isGivenUp(entry.key))) continue;
+    const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
+    recovered.push({ kind, name, urn, status });
+  }
+  return recovered;
+}
+
+/** @param keys the keys of all entries so far, because a dry run doesn't write them to the journal */
+async function writeEntry(
+  journal: Journal,
+  keys: Map<string, string>,
+  entry: NewEntry,
+  dryRun: boolean,
+): Promise<EntryStatus> {
+  if (!dryRun) await moveRenamedEntry(journal, entry);
+  // A resource can have two journal entries, one for its creation and one for its replacement.
+  const purpose = JSON.stringify([entry.urn, entry.replaces]);
+  const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
+  if (known === undefined && !dryRun) {
+    await journal.begin(entry);
+    if ((await journal.read(entry))?.key !== entry.key) return "not-written";
+  }
+  keys.set(purpose, known ?? entry.key);
+  if (known === undefined) return dryRun ? "would-write" : "written";
+  return known === entry.key ? "present" : "waiting";
+}
+
+/**
+ * Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` changes the name, and `--endpoint` may contain a new
+ * address.
+ */
+async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
+  const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
+  const entry = await journal.find(resource);
+  if (entry?.key !== key || withinStack(entry.urn) !== withinStack(urn)) return;
+  const isInPlace =
+    entry.endpoint === journal.endpoint && (entry.urn === urn || entry.replaces !== undefined);
+  if (!isInPlace) await journal.move(entry, { urn, replaces: entry.replaces });
+}
+
+/** A journal entry that matches no interrupted creation in the state. */
+export interface StrayEntry {
+  readonly urn: string;
+  /** The id of the object, if it is known and not secret. */
+  readonly id: string | undefined;
+  /**
+   * `object-in-state` means that a resource of the stack manages the object. `resource-not-in-state` means that the state doesn't contain
+   * the resource.
+   */
+  readonly status: "object-in-state" | "resource-not-in-state";
+}
+
+/** Finds the journal entries of a stack that match no interrupted creation in the state. */
+export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
+  const { resources, urns } = deployment;
+  // An empty state doesn't contain the stack's name, so no journal entry can be matched.
+  const stack = urns[0] && stackOf(urns[0]);
+  const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
+  return entries.flatMap((entry) => {
+    const [urn, id] = [entry.urn, visibleId(entry)];
+    // A different resource of the stack may have imported the object.
+    const isManaged = resources.some(
+      (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),
+    );
+    if (isManaged) return { urn, id, status: "object-in-state" };
+    return urns.includes(urn) ? [] : { urn, id, status: "resource-not-in-state" };
+  });
+}
+
+/**
+ * Removes the journal entries of a resource, and gives up its unfinished creations on this machine. By default, entries for all endpoints
+ * are removed. A dry run only counts the entries.
+ *
+ * @returns the numbers of removed entries and abandoned creations, or undefined if the journal can't be changed
+ */
+export async function forgetCreation(
+  journals: readonly Journal[],
+  deployment: Deployment,
+  urn: string,
+  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
+): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
+  const entriesIn = async (journal: Journal): Promise<Entry[]> => {
+    const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
+    return entries.filter((entry) => entry.urn === urn);
+  };
+  const keys = new Set<string>();
+  for (const journal of journals) {
+    for (const { key } of await entriesIn(journal)) {
+      keys.add(key);
+      if (!dryRun) await journal.remove(key);
+    }
+    if (!dryRun && (await entriesIn(journal)).length > 0) return undefined;
+  }
+  const inState = placeholderKeys(deployment, urn);
+  const [journal] = journals;
+  for (const key of dryRun ? [] : inState) {
+    await journal?.giveUp(key);
+    if (!(await journal?.isGivenUp(key))) return undefined;
+  }
+  return { entries: keys.size, abandoned: inState.length };
 }

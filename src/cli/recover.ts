@@ -1,22 +1,25 @@
 import path from "node:path";
+import { parseEndpoint } from "../api/endpoint";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
+import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
-import { interruptedCreations, titleOf, urnForNextUp } from "./recover-creations";
 import {
   type EntryStatus,
   findStrayEntries,
   forgetCreation,
-  organizationOf,
+  type InterruptedCreation,
+  interruptedCreations,
   type RecoveredCreation,
-  type StackJournals,
   type StrayEntry,
-  stackJournals,
+  titleOf,
+  urnForNextUp,
   writeEntries,
-} from "./recover-journal";
-import { type Deployment, readExport } from "./stack-export";
+} from "./recover-creations";
+import { type Deployment, readExport, type StackProvider } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */
 export async function recover(options: RecoverOptions): Promise<number> {
@@ -103,7 +106,7 @@ async function forget(
   options: RecoverOptions,
 ): Promise<number> {
   const { dryRun = false, json } = options;
-  const forgotten = await forgetCreation(journals, deployment, urn, options);
+  const forgotten = await forgetCreation(journals.ofBothBackends, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
   const isPending = deployment.pendingCreations.some((creation) => urnForNextUp(creation) === urn);
@@ -152,4 +155,121 @@ function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string 
     ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target],
     options,
   );
+}
+
+/** The settings that determine where the journal entries of a stack are stored. */
+interface JournalSettings {
+  /** The working directory of the program. */
+  readonly folder: string;
+  /** The folder of the project file. */
+  readonly projectFolder: string;
+  /** The stack's current configuration, if it can be read. */
+  readonly config?: Configuration | undefined;
+  readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
+}
+
+type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
+
+/**
+ * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
+ *
+ * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
+ */
+function stackJournals(deployment: Deployment, settings: JournalSettings) {
+  const { folder, projectFolder, options } = settings;
+  const { providers } = deployment;
+  const organization = organizationOf(deployment, options);
+  const open = (endpoint: string, backend?: string): Journal =>
+    openJournal({
+      ...{ endpoint, dir: journalDirOf(providers, settings), cwd: folder, env: process.env, backend },
+      organization: () => organization,
+      projectFolder: () => projectFolder,
+      warn: console.error,
+    });
+  // An exported file doesn't identify its backend, so the program's folder is used instead.
+  const backend = options.file === undefined ? undefined : folder;
+  const byEndpoint = new Map<string, Journal>();
+  const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
+    const endpoint = endpointOf(provider, options.endpoint);
+    if (endpoint === undefined) return undefined;
+    const journal = byEndpoint.get(endpoint) ?? open(endpoint, backend);
+    byEndpoint.set(endpoint, journal);
+    return journal;
+  };
+  const ofDefault = journalFor(providers.find(({ isDefault }) => isDefault));
+  const byReference = new Map(providers.map((one) => [one.reference, journalFor(one)]));
+  const named =
+    options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
+  return {
+    /** The journals for all endpoints. */
+    all: [...byEndpoint.values()],
+    /**
+     * Returns the journal for a creation, depending on the provider of the resource.
+     *
+     * @throws CloudInfraError `config_missing` if no setting contains the address of the service
+     */
+    journalOf({ provider = "" }: Pick<InterruptedCreation, "provider">): Journal {
+      const journal = byReference.get(provider) ?? ofDefault;
+      if (journal !== undefined) return journal;
+      throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+        hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+      });
+    },
+    /** Two journals: the journal of the stack's own backend, and the journal to which `recover --file` writes. */
+    ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
+  };
+}
+
+const ENDPOINT_OPTION = "the option --endpoint";
+
+/**
+ * Returns the journal folder that the next `up` uses. If the stack's configuration can't be read or no longer contains the endpoint, the
+ * folder comes from the last `up`.
+ */
+function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
+  const ofDefault = providers.find(({ isDefault }) => isDefault);
+  const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
+  const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
+  const isUsable = config !== undefined && !hasLostAddress;
+  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
+  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
+}
+
+/** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
+function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
+  const own = stored(provider, "endpoint");
+  const isExplicit = provider !== undefined && !provider.isDefault;
+  const address =
+    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  if (address === undefined) return undefined;
+  const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
+  // Plain HTTP is safe here, because `recover` sends no requests.
+  return parseEndpoint(address, { allowHttp: true, setting }).base;
+}
+
+function stored(provider: StackProvider | undefined, name: string): string | undefined {
+  return trimmed(provider?.setting(`cloudinfra:${name}`));
+}
+
+function trimmed(text = ""): string | undefined {
+  return text.trim() === "" ? undefined : text.trim();
+}
+
+/** The organization name that Pulumi uses in backends without organizations. */
+const NO_ORGANIZATION = "organization";
+
+/**
+ * Returns the organization of the stack, from `--stack` or else from the state.
+ *
+ * @returns undefined if the backend has no organizations, or if the state doesn't contain exactly one
+ */
+export function organizationOf(
+  { resources, pendingCreations }: Deployment,
+  { stack }: Pick<RecoverOptions, "stack">,
+): string | undefined {
+  const [named, ...rest] = stack?.split("/") ?? [];
+  if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
+  const known = [...resources, ...pendingCreations].flatMap(({ inputs }) => inputs.organization ?? []);
+  const [only, ...others] = new Set(known);
+  return others.length === 0 ? only : undefined;
 }
