@@ -16,7 +16,7 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-import { outputFile, writeText } from "./output-file";
+import { outputFile } from "./output-file";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
@@ -42,7 +42,8 @@ export async function importInstances(options: ImportOptions): Promise<number> {
 
 async function writeImport(options: ImportOptions, sessions: Sessions): Promise<void> {
   const folder = programFolder(options.cwd);
-  const files = filesToWrite(options);
+  const output = (file: string) => outputFile(file, { ...options, option: "--program or --document" });
+  const [document, program] = [output(options.document), output(options.program)];
   const [settings, stack] = await Promise.all([
     stackSettings(options.cwd, options.stack),
     readExport(options),
@@ -66,13 +67,10 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
       omitted: parts.flatMap(({ omitted }) => omitted),
     };
     if (all.declared.length > 0) {
-      await writeText(files.document, importDocument(all.declared, provider), {
-        ...options,
-        option: OPTIONS,
-      });
-      await writeText(files.program, programText(all, provider), { ...options, option: OPTIONS });
+      await document.write(importDocument(all.declared, provider));
+      await program.write(programText(all, provider));
     }
-    report(all, files, options);
+    report(all, { program: program.path, document: document.path }, options);
   } finally {
     await session.close();
   }
@@ -92,7 +90,7 @@ function requireNoUnfinishedCreations(stack: Deployment): void {
 
 function report(
   { declared, omitted }: Declarations,
-  files: Files,
+  files: Pick<ImportOptions, "program" | "document">,
   { project, program, document, json, ...target }: ImportOptions,
 ): void {
   const isEmpty = declared.length === 0;
@@ -125,15 +123,6 @@ Next steps:
   2. Import the resources into the stack:
        ${importCommand}
   3. Run \`pulumi preview\`. It should show no changes.`);
-}
-
-type Files = Readonly<Record<"document" | "program", string>>;
-
-const OPTIONS = "--program or --document";
-
-function filesToWrite({ document, program, ...options }: ImportOptions): Files {
-  const check = (file: string): string => outputFile(file, { ...options, option: OPTIONS });
-  return { document: check(document), program: check(program) };
 }
 
 /**

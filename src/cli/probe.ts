@@ -23,7 +23,7 @@ import {
 } from "../probe/report";
 import { type Session, Sessions } from "../provider/session";
 import type { ProbeOptions } from "./commands";
-import { outputFile, writeText } from "./output-file";
+import { outputFile } from "./output-file";
 import { programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
 
@@ -44,7 +44,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
     console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
   };
   try {
-    const { out, force } = options;
+    const { out } = options;
     const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
     const setting = await settingsOf(options);
     if (options.clean) return await clean(open(setting));
@@ -71,8 +71,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
         ? JSON.stringify(reportAsJson(base, findings), null, 2)
         : formatReport(base, findings, process.stdout.columns),
     );
-    if (output !== undefined)
-      await writeText(output, profileText(observedBehaviour(findings)), { force, option: "--out" });
+    await output?.write(profileText(observedBehaviour(findings)));
     return isUsable(findings) && isClean ? 0 : 1;
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");

@@ -69,12 +69,6 @@ export function unfinishedCreations(deployment: Deployment): string[] {
   return [...new Set([...placeholders, ...interruptedCreations(deployment).map(titleOf)])];
 }
 
-/** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may add a key. */
-export function placeholderKeys({ resources }: Deployment, urn: string): string[] {
-  const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
-  return [...new Set(placeholders.flatMap(({ keys }) => keys))];
-}
-
 const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
@@ -233,7 +227,7 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
  */
 export async function forgetCreation(
   journals: readonly Journal[],
-  deployment: Deployment,
+  { resources }: Deployment,
   urn: string,
   { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
 ): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
@@ -249,11 +243,12 @@ export async function forgetCreation(
     }
     if (!dryRun && (await entriesIn(journal)).length > 0) return undefined;
   }
-  const inState = placeholderKeys(deployment, urn);
+  const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
+  const inState = new Set(placeholders.flatMap((one) => one.keys)); // each failed `up` may add a key
   const [journal] = journals;
   for (const key of dryRun ? [] : inState) {
     await journal?.giveUp(key);
     if (!(await journal?.isGivenUp(key))) return undefined;
   }
-  return { entries: keys.size, abandoned: inState.length };
+  return { entries: keys.size, abandoned: inState.size };
 }

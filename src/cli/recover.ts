@@ -25,12 +25,11 @@ import { type Deployment, readExport, type StackProvider } from "./stack-export"
 export async function recover(options: RecoverOptions): Promise<number> {
   try {
     const folder = programFolder(options.cwd);
-    const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
     const [deployment, config] = await Promise.all([
       readExport(options),
       options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
     ]);
-    const journals = stackJournals(deployment, { folder, projectFolder, config, options });
+    const journals = stackJournals(deployment, folder, config, options);
     return options.forget === undefined
       ? await writeMissingEntries(journals, deployment, options)
       : await forget(journals, deployment, options.forget, options);
@@ -157,31 +156,27 @@ function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string 
   );
 }
 
-/** The settings that determine where the journal entries of a stack are stored. */
-interface JournalSettings {
-  /** The working directory of the program. */
-  readonly folder: string;
-  /** The folder of the project file. */
-  readonly projectFolder: string;
-  /** The stack's current configuration, if it can be read. */
-  readonly config?: Configuration | undefined;
-  readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
-}
-
 type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
 
 /**
  * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
  *
+ * @param folder the working directory of the program
+ * @param config the stack's current configuration, if it can be read
  * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
-function stackJournals(deployment: Deployment, settings: JournalSettings) {
-  const { folder, projectFolder, options } = settings;
+function stackJournals(
+  deployment: Deployment,
+  folder: string,
+  config: Configuration | undefined,
+  options: RecoverOptions,
+) {
   const { providers } = deployment;
+  const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
   const organization = organizationOf(deployment, options);
   const open = (endpoint: string, backend?: string): Journal =>
     openJournal({
-      ...{ endpoint, dir: journalDirOf(providers, settings), cwd: folder, env: process.env, backend },
+      ...{ endpoint, dir: journalDirOf(providers, config), cwd: folder, env: process.env, backend },
       organization: () => organization,
       projectFolder: () => projectFolder,
       warn: console.error,
@@ -226,7 +221,10 @@ const ENDPOINT_OPTION = "the option --endpoint";
  * Returns the journal folder that the next `up` uses. If the stack's configuration can't be read or no longer contains the endpoint, the
  * folder comes from the last `up`.
  */
-function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
+function journalDirOf(
+  providers: readonly StackProvider[],
+  config: Configuration | undefined,
+): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);
   const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
   const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;

@@ -209,17 +209,16 @@ export async function readExport({
   file,
 }: Target & { readonly file?: string }): Promise<Deployment> {
   if (file === "-") return parseExport(await readAll(process.stdin));
-  if (file !== undefined) return parseExport(await readExportFile(path.resolve(cwd, file)));
-  return parseExport(await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]));
-}
-
-async function readExportFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new CloudInfraError("input_invalid", `can't read the export ${file}`, {
+  if (file === undefined)
+    return parseExport(
+      await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]),
+    );
+  const absolute = path.resolve(cwd, file);
+  const text = await readFile(absolute, "utf8").catch((cause: unknown) => {
+    throw new CloudInfraError("input_invalid", `can't read the export ${absolute}`, {
       hint: "Check the path given with --file. Relative paths are resolved from the folder given with --cwd.",
       cause,
     });
-  }
+  });
+  return parseExport(text);
 }
