@@ -4,11 +4,6 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Behaviour } from "../emulator";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
-import type { Lifecycle } from "./lifecycle";
-import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
-import { REFRESH_FIRST } from "./reading-points";
-import { addFindings, type Finding, parts } from "./report";
 import {
   after,
   momentOf,
@@ -20,7 +15,12 @@ import {
   type Shown,
   timeOf,
   type Values,
-} from "./run";
+} from "./changing-points";
+import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
+import type { Lifecycle } from "./lifecycle";
+import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
+import { REFRESH_FIRST } from "./reading-points";
+import { addFindings, type Finding, parts } from "./report";
 
 /** Label values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };

@@ -5,10 +5,10 @@ import type { Behaviour } from "../emulator";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
+import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./changing-points";
 import { type Ended, PERMISSION_STATUSES, type Started } from "./lifecycle";
 import { causeOf, type Exchange, statusCode } from "./reading";
 import { parts } from "./report";
-import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./run";
 
 const MAX_CREATIONS = 3;
 
