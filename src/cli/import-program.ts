@@ -10,7 +10,6 @@ import { providerText, typeTokens } from "../package";
 import type { Context } from "../provider/context";
 import type { StackProvider } from "./stack-export";
 
-/** The declaration of a resource for an existing object. */
 export interface Declaration {
   readonly kind: Kind;
   /** The resource name, unique among resources of the same type. */
@@ -24,7 +23,6 @@ export interface Declaration {
   readonly outputs: Properties;
 }
 
-/** An object that the command doesn't import. */
 export interface Omission {
   readonly kind: Kind["name"];
   readonly id: string;

@@ -44,9 +44,7 @@ export function interruptedCreations(deployment: Deployment) {
       name: nameIn(creation.urn),
       /** The URN with which the next `up` looks up the creation. */
       urn,
-      /** The reference to the resource's provider: `<urn>::<id>`. */
       provider: creation.provider,
-      /** The journal entry to write, or `undefined` if the state lacks the key or an argument. */
       entry: newEntry(creation, urn, {
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
@@ -109,7 +107,6 @@ function resumedBy(
   return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
 
-/** Finds the key of the resource that manages an instance's project. */
 function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Deployment): string | undefined {
   return resources.find(
     (one) => one.kind === projectKind && one.id === inputs.project && one.provider === provider,
@@ -141,7 +138,6 @@ export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "n
   readonly status: EntryStatus;
 }
 
-/** Writes the missing journal entries of interrupted creations. */
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
@@ -202,7 +198,6 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** Finds the journal entries of a stack that match no interrupted creation in the state. */
 export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
   // An empty state doesn't contain the stack's name, so no journal entry can be matched.

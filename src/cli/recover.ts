@@ -196,7 +196,6 @@ function stackJournals(
   const named =
     options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
   return {
-    /** The journals for all endpoints. */
     all: [...byEndpoint.values()],
     /**
      * Returns the journal for a creation, depending on the provider of the resource.

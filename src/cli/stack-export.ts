@@ -4,9 +4,16 @@ import { text as readAll } from "node:stream/consumers";
 import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
-import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
-import { type Declared, type Properties, parseDeclared, parseDesired, parseRecorded } from "../model/state";
-import { typeTokens } from "../package";
+import { type Kind, kindsByType } from "../model/resource-fields";
+import {
+  type Declared,
+  type Properties,
+  parseDeclared,
+  parseDesired,
+  parseRecorded,
+  SECRET,
+  SIGNATURE,
+} from "../model/state";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
@@ -87,7 +94,7 @@ export function parseExport(text: string) {
     resources: resources.map(typed),
     /** The interrupted creations of projects and instances, the latest first. */
     pendingCreations: pending.flatMap(({ type, resource }): PendingCreation[] => {
-      const kind = type === "creating" ? kinds.get(resource.type) : undefined;
+      const kind = type === "creating" ? kindsByType.get(resource.type) : undefined;
       if (kind === undefined) return [];
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
@@ -107,13 +114,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-const kinds: ReadonlyMap<string, Kind> = new Map([
-  [typeTokens.project, projectKind],
-  [typeTokens.instance, instanceKind],
-]);
-
 function typed({ inputs, outputs, ...resource }: ExportedResource) {
-  const kind = kinds.get(resource.type);
+  const kind = kindsByType.get(resource.type);
   // Existing resources may have encrypted inputs. An export without `--show-secrets` is therefore sufficient if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
@@ -124,11 +126,9 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
     /** The kind of the resource, or `undefined` for a resource of another package. */
     kind,
     inputs: hidden,
-    /** The record of an unfinished creation or update. */
     unfinished,
     /** The keys of all creations that the state records for the resource. The first key identifies the resource. */
     keys: [hidden.key, key, unfinished?.key].filter((one) => one !== undefined),
-    /** The endpoint of the service that returned the object. */
     endpoint,
   };
 }
@@ -178,8 +178,7 @@ export function explicitProvider({ providers }: Deployment, name: string): Stack
   );
 }
 
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
+const secret = v.object({ [SIGNATURE]: v.literal(SECRET) });
 
 /** @throws CloudInfraError `input_invalid` if a secret is encrypted */
 function plaintext(value: unknown): unknown {

@@ -117,7 +117,6 @@ export function addressBeside(
   return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));
 }
 
-/** Reports whether a value is an IP address. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) > 0;
 }

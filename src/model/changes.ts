@@ -147,7 +147,6 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
   );
 }
 
-/** The members in which an object may contain the public address. */
 const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** Returns the id in an object, from the first member that contains an id. Any other value is returned unchanged. */

@@ -61,7 +61,6 @@ function isApplied(pair: unknown): pair is Applied {
   return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
-/** The result of comparing an object with the recorded remote values. */
 export interface DriftResult {
   /** The arguments, with remote values for all arguments that another user has changed. */
   readonly values: Arguments;

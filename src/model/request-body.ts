@@ -114,16 +114,15 @@ function mergedLabels(field: Field, sources: Sources): Labels {
 
 /** Returns the labels of the object. A label that is null doesn't exist. */
 function currentLabels(field: Field, shown: unknown): Labels {
-  if (isUnreadable(field, shown)) throw unreadableLabels(field);
+  if (isUnreadable(field, shown)) {
+    const { name } = field;
+    const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
+    const hint =
+      "Change the instance in the service, then run `pulumi refresh`. " +
+      "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
+    throw new CloudInfraError("revision_conflict", message, { hint });
+  }
   return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
-}
-
-function unreadableLabels({ name }: Field): CloudInfraError {
-  const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
-  const hint =
-    "Change the instance in the service, then run `pulumi refresh`. " +
-    "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
-  return new CloudInfraError("revision_conflict", message, { hint });
 }
 
 /** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, and that the update would remove. */

@@ -158,7 +158,6 @@ export class Run {
   }
 }
 
-/** Reports how long new instances and changed fields lag. */
 export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number>) {
   const lists = Math.max(objects.lists, fields.lists);
   const reads = Math.max(objects.reads, fields.reads);

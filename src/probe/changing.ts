@@ -78,7 +78,6 @@ interface Change extends Values {
 }
 
 class Changes {
-  /** @param revision the last known revision */
   constructor(
     private readonly run: Run,
     public id: string,

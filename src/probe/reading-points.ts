@@ -45,7 +45,6 @@ const RATE_HEADERS = [
 
 export interface Examined {
   readonly findings: Finding[];
-  /** An existing instance of the account. */
   readonly instance?: WireFields | undefined;
 }
 

@@ -108,7 +108,6 @@ export function projectFolder(): string | undefined {
   return isOutside(real) ? path.relative(process.cwd(), real) : undefined;
 }
 
-/** Reports whether the program's folder is outside of another folder. */
 function isOutside(folder: string): boolean {
   return path.relative(folder, process.cwd()).split(path.sep)[0] === "..";
 }
@@ -164,7 +163,6 @@ const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
 /** The state of programs that run without an engine. */
 const alone = newRun();
 
-/** Returns the run of the calling program. */
 export function currentRun(): Run {
   const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
   if (owner === undefined) return alone;
@@ -181,7 +179,6 @@ function isRun(value: unknown): value is Run {
   );
 }
 
-/** Returns the environment from which the current run reads its settings. */
 export function environmentOfRun(): NodeJS.ProcessEnv {
   return currentRun().environment ?? process.env;
 }
