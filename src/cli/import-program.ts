@@ -38,12 +38,7 @@ export interface Declarations {
   readonly omitted: readonly Omission[];
 }
 
-/**
- * Converts objects to resource declarations. Objects that lack a required argument are omitted.
- *
- * @param more.taken names of existing resources of this type
- * @param more.given field values that override those of each object
- */
+/** Converts objects to declarations. Objects that lack a required argument are omitted. `given` overrides fields of the objects. */
 export function declare(
   context: Context,
   objects: readonly ApiObject[],
@@ -164,12 +159,7 @@ function findAddress(value: unknown, path: readonly string[] = []): string | und
 const asString = (value: unknown): unknown =>
   typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 
-/**
- * Returns a program that declares the resources with the `protect` option, which `pulumi import` also sets in the state. Comments in the
- * program list omitted values and objects.
- *
- * @param provider the explicit provider of the resources
- */
+/** Returns a program that declares the resources with the `protect` option, which `pulumi import` also sets in the state. */
 export function programText(
   { declared, omitted }: Declarations,
   provider?: Pick<StackProvider, "name">,

@@ -125,11 +125,7 @@ Next steps:
   3. Run \`pulumi preview\`. It should show no changes.`);
 }
 
-/**
- * Lists a project and its instances.
- *
- * @throws CloudInfraError `not_found` if the account has no such project
- */
+/** @throws CloudInfraError `not_found` if the account has no such project */
 async function listProject(session: Session, id: string) {
   const context = listingContext(projectKind, session);
   const projects = await session.client.projects.list(context);
@@ -154,11 +150,7 @@ function mayBeIn(id: string, { fields }: ApiObject): boolean {
   return !isId || `/${project}`.endsWith(`/${id}`);
 }
 
-/**
- * Returns declarations for the objects that can be imported. Deleted objects and objects that the stack already manages are omitted.
- *
- * @param project the id of the project to import; objects of other projects are skipped
- */
+/** Declares the objects that can be imported. If a project is given, objects of other projects are skipped. */
 async function declareAll(
   context: Context,
   items: readonly ApiObject[],

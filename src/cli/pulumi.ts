@@ -31,7 +31,6 @@ const TIMEOUT_MS = 5 * 60_000;
  * Runs the Pulumi CLI without prompts, and returns its output.
  *
  * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
- * @param more further arguments
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
  * contain secrets
  */
@@ -89,11 +88,7 @@ function failureOf(name: string, error: ExecFileException, errors: string): Clou
 
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 
-/**
- * Reads the stack's configuration, with decrypted secrets.
- *
- * @throws CloudInfraError, without any value of the configuration
- */
+/** Reads the stack's configuration, with decrypted secrets. Errors contain no values of the configuration. */
 export async function stackSettings(cwd: string, stack: string | undefined): Promise<Configuration> {
   const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
@@ -110,8 +105,6 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
 /**
  * Finds the working directory of the program and the provider: the folder of the project file, or the folder in its `main`. Like Pulumi, it
  * searches `cwd` and its parent folders for the project file.
- *
- * @throws CloudInfraError `config_missing`, `config_invalid`
  */
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);

@@ -87,9 +87,7 @@ function replacedBy(creation: PendingCreation, { resources }: Deployment): Resou
   );
 }
 
-/**
- * Reports whether a creation adopts the existing object in the `import` option. A later replacement of the resource creates a new object.
- */
+/** Reports whether a creation adopts the object in the `import` option. A later replacement of the resource creates a new object. */
 function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | undefined): boolean {
   return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
@@ -173,10 +171,7 @@ async function writeEntry(
   return known === entry.key ? "present" : "waiting";
 }
 
-/**
- * Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` changes the name, and `--endpoint` may contain a new
- * address.
- */
+/** Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` and `--endpoint` change them. */
 async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
   const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
   const entry = await journal.find(resource);
@@ -191,10 +186,6 @@ export interface StrayEntry {
   readonly urn: string;
   /** The id of the object, if it is known and not secret. */
   readonly id: string | undefined;
-  /**
-   * `object-in-state` means that a resource of the stack manages the object. `resource-not-in-state` means that the state doesn't contain
-   * the resource.
-   */
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 

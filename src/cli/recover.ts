@@ -144,9 +144,7 @@ successful \`pulumi up\`, or a later \`recover\` may find them again. If the lis
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
 has other creations, resolve those first.`;
 
-/**
- * Returns the command that clears Pulumi's list of pending operations. The only target is the stack itself, so no resources are refreshed.
- */
+/** Returns the command that clears Pulumi's list of pending operations. Its only target is the stack, so it refreshes no resources. */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];
@@ -161,7 +159,6 @@ type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
 /**
  * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
  *
- * @param folder the working directory of the program
  * @param config the stack's current configuration, if it can be read
  * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
@@ -197,11 +194,7 @@ function stackJournals(
     options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
   return {
     all: [...byEndpoint.values()],
-    /**
-     * Returns the journal for a creation, depending on the provider of the resource.
-     *
-     * @throws CloudInfraError `config_missing` if no setting contains the address of the service
-     */
+    /** @throws CloudInfraError `config_missing` if no setting contains the address of the service */
     journalOf({ provider = "" }: Pick<InterruptedCreation, "provider">): Journal {
       const journal = byReference.get(provider) ?? ofDefault;
       if (journal !== undefined) return journal;
@@ -255,11 +248,7 @@ function trimmed(text = ""): string | undefined {
 /** The organization name that Pulumi uses in backends without organizations. */
 const NO_ORGANIZATION = "organization";
 
-/**
- * Returns the organization of the stack, from `--stack` or else from the state.
- *
- * @returns undefined if the backend has no organizations, or if the state doesn't contain exactly one
- */
+/** Returns the organization of the stack, from `--stack` or else from the state if the state contains exactly one. */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
   { stack }: Pick<RecoverOptions, "stack">,

@@ -67,11 +67,7 @@ const exported = v.object({
 
 const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
 
-/**
- * Parses the output of `pulumi stack export`.
- *
- * @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets
- */
+/** @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets */
 export function parseExport(text: string) {
   const parsed = v.safeParse(exported, parseJson(text));
   if (!parsed.success) {
@@ -152,12 +148,7 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
   };
 }
 
-/**
- * Finds an explicit provider of the stack.
- *
- * @param name the provider's name, or its URN if several providers have the same name
- * @throws CloudInfraError `config_missing` if the stack has no such provider, or `config_invalid` if it has several
- */
+/** Finds an explicit provider of the stack by its name, or by its URN if several providers have the same name. */
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
   const [found, ...others] = providers.filter((one) => one.name === name || one.urn === name);
   const other = others.find(({ urn }) => urn !== found?.urn);
@@ -196,12 +187,7 @@ function plaintextOf(values: object): Properties {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plaintext(value)]));
 }
 
-/**
- * Reads and parses the export of a stack, with decrypted secrets.
- *
- * @param target.file a file with the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
- * @throws CloudInfraError, without any part of the export
- */
+/** Reads an export with decrypted secrets from a file, from standard input (`-`), or by default from Pulumi's CLI. */
 export async function readExport({
   cwd,
   stack,

@@ -257,10 +257,7 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
 
 const DIGEST_CHARACTERS = 12;
 
-/**
- * Returns digests of the unmanaged fields of an object, which later reveal changes by other users. Fields that the reply omits keep their
- * digests.
- */
+/** Returns digests of the unmanaged fields, which later reveal changes by other users. Omitted fields keep their digests. */
 export function digestUnmanagedFields(
   fields: readonly Field[],
   values: Arguments,

@@ -54,11 +54,7 @@ export function secretsIn(args: unknown, names: readonly string[]): Secrets {
   return { names: new Set(names), strings: names.flatMap((name) => stringsIn(Object(args)[name])) };
 }
 
-/**
- * Returns the arguments in a creation or update request, with the names of the arguments that were secret.
- *
- * @param otherwise the names of the secrets, used if none were recorded
- */
+/** Returns the arguments in a request. `otherwise` contains the names of the secrets if the request recorded none. */
 export function requestedArguments(pending: Pending, otherwise?: readonly string[]): SecretSource {
   const { asked, secrets } = pending;
   const sent = argumentsSent([...projectFields, ...instanceFields], pending);

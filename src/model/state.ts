@@ -68,10 +68,7 @@ const hiddenOutputMembers = {
   endpoint: ["__endpoint", string],
   /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
-  /**
-   * Whether create returned an object that already existed. The state may contain an older record of that object, which the engine deletes
-   * later.
-   */
+  /** Whether create returned an existing object. The state may contain an older record of it, which the engine deletes later. */
   isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has contained the object so far. */
   isEcho: ["__echoed", flag],
@@ -204,11 +201,7 @@ function parseTable<Table extends Members>(table: Table, bag: Properties): Parse
   return Object.fromEntries(members) as Parsed<Table>;
 }
 
-/**
- * Converts inputs or a state to the form that Pulumi's host expects.
- *
- * @param secrets names of the properties to mark as secret for the engine, which on its own marks only those whose input is secret
- */
+/** Converts properties for Pulumi's host, and marks secrets. The engine itself marks only properties whose input is secret. */
 export function toBag(state: Desired | Recorded, secrets: readonly string[] = []): Properties {
   const { savedValues } = state;
   const bag = toPlainJson({

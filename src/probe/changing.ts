@@ -29,9 +29,7 @@ const PLAIN_LABELS = { probe: "plain" };
 /**
  * Creates, changes and deletes one instance. The caller must clean up.
  *
- * @param exchanges the exchanges of the client of `life`
  * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
- * @param examined the findings of the read-only requests
  * @param reexamine examines the service again while the instance exists
  * @returns all findings. If nothing could be created, one finding has the verdict `fails`
  * @throws CloudInfraError if a request has no reply
@@ -145,11 +143,7 @@ class Changes {
     return { status, isShown: true };
   }
 
-  /**
-   * Changes the instance, and waits until replies contain the change.
-   *
-   * @param meanwhile called while an operation applies the change
-   */
+  /** Changes the instance, and waits until replies contain the change. `meanwhile` runs while an operation applies the change. */
   private async change(fields: WireFields, meanwhile?: () => Promise<void>): Promise<Change> {
     const { run, id } = this;
     const { result, exchange } = await this.putCurrent(fields, meanwhile);

@@ -78,10 +78,7 @@ async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; a
   return { early, accepted: last };
 }
 
-/**
- * Sends an invalid creation request, and then a valid request with the same key. Services differ in whether the key of a rejected request
- * can be reused.
- */
+/** Sends an invalid request, and then a valid one with its key. Services differ in whether a rejected request uses up its key. */
 async function firstCreation(run: Run): Promise<{ key: string; result?: Started; exchange: Exchange }> {
   const key = uuidV4();
   const { result, exchange } = await run.create({ ...run.sent, flavor: "unknown-probe" }, { key });

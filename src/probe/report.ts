@@ -86,12 +86,7 @@ export function observedBehaviour(findings: readonly Finding[]): Partial<Behavio
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
 
-/**
- * Formats the findings as text: a table, the required settings, and the limitations of the service.
- *
- * @param base the base URL of the service
- * @param columns the width of the terminal
- */
+/** Formats the findings as text: a table, the required settings, and the limitations of the service. */
 export function formatReport(base: string, findings: readonly Finding[], columns = 100): string {
   const width = Math.floor((Math.min(Math.max(columns, 60), 120) - 24) / 2);
   const row = (...cells: readonly string[]): string[] => tableRow(cells, [20, width, width]);

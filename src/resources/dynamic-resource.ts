@@ -35,8 +35,6 @@ export function isOfType(object: unknown, type: string): boolean {
 /**
  * Prepares the construction of a resource. Transformations may change arguments and options, so outputs and hidden inputs are added after
  * all transformations.
- *
- * @throws Error if the program's folder doesn't resolve this package
  */
 export function beginConstruction(
   resource: DynamicResource,
@@ -62,10 +60,7 @@ export function beginConstruction(
     /** Returns the error of the SDK's constructor with the stack trace of the program's own call. */
     failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
       traces?.failed(error, type) ?? error,
-    /**
-     * Must be called after the SDK's constructor. Records the resource after its registration, and removes its journal entry after the
-     * engine has saved the resource.
-     */
+    /** Must be called after the SDK's constructor. */
     succeeded(constructed: pulumi.CustomResource): void {
       traces?.end();
       if (pulumi.runtime.isDryRun()) return;
@@ -105,12 +100,7 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
   };
 }
 
-/**
- * Checks that the provider process can load this package from the program's folder. Otherwise, that process would fail without a useful
- * hint.
- *
- * @throws Error if the program's folder doesn't resolve `pulumi-cloudinfra`
- */
+/** Checks that the provider process can load this package. Otherwise, that process would fail without a useful hint. */
 function requireProviderFromProgram(resourceName: string): void {
   try {
     createRequire(path.join(process.cwd(), "index.js")).resolve("pulumi-cloudinfra/provider");
@@ -196,9 +186,7 @@ function journalDir(): string | undefined {
     .find(Boolean);
 }
 
-/**
- * Records the URN and the object of a resource after its registration. Journal entries with the same URN or object then cause no warning.
- */
+/** Records the URN and the object of a resource. Journal entries with the same URN or object then cause no warning. */
 export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
   try {

@@ -77,11 +77,7 @@ export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[]
   return Array.isArray(aliases) ? aliases : [];
 }
 
-/**
- * Resolves to the value of an input without its dependencies, or to `undefined` if the value is unknown.
- *
- * @throws Error if the input fails
- */
+/** Resolves to the value of an input without its dependencies, or to `undefined` if the value is unknown. */
 export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap<T> | undefined> {
   const output: object = pulumi.Output.isInstance(input) ? input : pulumi.output(input);
   return Reflect.apply(Reflect.get(output, "promise"), output, []);
