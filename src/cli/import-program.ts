@@ -201,7 +201,6 @@ function statement(
   return [...comments, kind === projectKind ? `const project = ${resource}` : resource].join("\n");
 }
 
-/** Formats a value as a JavaScript literal, with unquoted keys where possible. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));

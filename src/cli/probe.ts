@@ -51,19 +51,14 @@ export async function probe(options: ProbeOptions): Promise<number> {
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
     let isClean = true;
-    const isCreating = options.create && isUsable(examined.findings);
-    const found = isCreating
-      ? await createAndDelete(
-          open(withFound(setting, examined.findings)),
-          exchanges,
-          examined,
-          options,
-          (error) => {
-            report(error, "cleaning up");
-            isClean = false;
-          },
-        )
-      : examined.findings;
+    let found = examined.findings;
+    if (options.create && isUsable(found)) {
+      const creating = open(withFound(setting, found));
+      found = await createAndDelete(creating, exchanges, examined, options, (error) => {
+        report(error, "cleaning up");
+        isClean = false;
+      });
+    }
     const findings = withoutTokens(found, tokens());
     const base = session.client.endpoint;
     console.log(
@@ -94,7 +89,6 @@ async function settingsOf(options: ProbeOptions): Promise<Configuration> {
   return setting;
 }
 
-/** Adds the settings that this service requires, according to the findings of the probe. */
 function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
   const found = new Map(Object.entries(requiredSettings(findings)));
   return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
@@ -157,7 +151,6 @@ function interruption(): { signal: AbortSignal; release: () => void } {
   return { signal: controller.signal, release };
 }
 
-/** Returns the arguments of the probe's instance, from the options or else from an existing instance. */
 function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {
   const fields = (["image", "flavor", "network"] as const).map((name) => {
     const value = options[name] ?? instance[name];
@@ -196,7 +189,6 @@ them. The probe deletes everything that it has created.`,
   });
 }
 
-/** Deletes the objects that an interrupted probe has created. */
 async function clean(session: Session): Promise<number> {
   const file = recordOf(session);
   const record = await file.read();

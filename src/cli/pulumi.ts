@@ -50,14 +50,13 @@ export function pulumiOutput(
   });
 }
 
+const FOLDER_HINT = "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.";
+
 /** Hints for error messages of the Pulumi CLI. The first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/no stack selected/i, "Specify the stack with --stack, or select it with `pulumi stack select`."],
   [/no stack named/i, "Run `pulumi stack ls` to list your stacks."],
-  [
-    /no Pulumi\.yaml/i,
-    "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
-  ],
+  [/no Pulumi\.yaml/i, FOLDER_HINT],
   [/incorrect passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE to the passphrase of this stack."],
   [/passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`."],
   [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to the backend of your stack with `pulumi login`."],
@@ -109,14 +108,12 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, {
-      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
-    });
+    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, { hint: FOLDER_HINT });
   }
   const file = projectFileFor(start);
   if (file === undefined) {
     throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or its parent folders`, {
-      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
+      hint: FOLDER_HINT,
     });
   }
   const main = path.resolve(path.dirname(file), readProjectFile(file).main ?? ".");

@@ -89,7 +89,6 @@ export function isPlaceholder(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
-/** Creates an operation from the recorded id and URL, so that the operation can be polled. */
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }

@@ -101,7 +101,6 @@ async function firstCreation(run: Run): Promise<{ key: string; result?: Started;
   return { key: newKey, ...(await run.create(run.sent, { key: newKey })) };
 }
 
-/** Repeats the creation request, and then sends a different request with the same key. */
 async function replay(run: Run, key: string, first: Exchange): Promise<void> {
   const repeat = { key, isRepeat: true };
   const { exchange: second } = await run.create(run.sent, repeat);

@@ -79,7 +79,6 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
   return Object.assign({}, ...findings.map(({ settings }) => settings));
 }
 
-/** Returns the switches that make the emulator behave like the observed service. */
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
   return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
 }
@@ -119,7 +118,6 @@ function conclusion(findings: readonly Finding[]): string {
     : "pulumi-cloudinfra works with this service, as far as reading shows. The probe changed nothing.";
 }
 
-/** Returns the report for tools. `settings` and `behaviour` map names to values. */
 export function reportAsJson(base: string, findings: readonly Finding[]): object {
   return {
     service: base,

@@ -200,7 +200,6 @@ export async function recordRegistration(resource: Pick<pulumi.CustomResource, "
   }
 }
 
-/** Warns about the unfinished creations of resources that the program hasn't registered in this run. */
 export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEntry[]>): Promise<void> {
   const { registered } = currentRun();
   const entries = (await read()).filter(

@@ -15,7 +15,6 @@ import {
 
 /** A resource declaration after all transformations. */
 export interface Declared extends Given {
-  /** The name of the export of `pulumi-cloudinfra/provider` that implements the resource. */
   readonly provider: "project" | "instance";
   readonly type: string;
   readonly name: string;
