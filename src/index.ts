@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { nodeProblem } from "./package";
-import { watchForUnfinished } from "./resources/unfinished-creations";
+import { watchForUnfinished } from "./resources/dynamic-resource";
 
 export {
   CloudInfraError,

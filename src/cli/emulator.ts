@@ -37,7 +37,6 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
   return 0;
 }
 
-/** Returns the message that lists the emulator's endpoint, its token and the settings for programs. */
 export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">, page?: string): string {
   const isLocal = isLoopback(new URL(endpoint).hostname);
   const allowHttp = isLocal ? "" : "\n  pulumi config set cloudinfra:allowHttp true";

@@ -10,7 +10,6 @@ import { providerText, typeTokens } from "../package";
 import type { Context } from "../provider/context";
 import type { StackProvider } from "./stack-export";
 
-/** The declaration of a resource for an existing object. */
 export interface Declaration {
   readonly kind: Kind;
   /** The resource name, unique among resources of the same type. */
@@ -24,7 +23,6 @@ export interface Declaration {
   readonly outputs: Properties;
 }
 
-/** An object that the command doesn't import. */
 export interface Omission {
   readonly kind: Kind["name"];
   readonly id: string;
@@ -40,12 +38,7 @@ export interface Declarations {
   readonly omitted: readonly Omission[];
 }
 
-/**
- * Converts objects to resource declarations. Objects that lack a required argument are omitted.
- *
- * @param more.taken names of existing resources of this type
- * @param more.given field values that override those of each object
- */
+/** Converts objects to declarations. Objects that lack a required argument are omitted. `given` overrides fields of the objects. */
 export function declare(
   context: Context,
   objects: readonly ApiObject[],
@@ -166,12 +159,7 @@ function findAddress(value: unknown, path: readonly string[] = []): string | und
 const asString = (value: unknown): unknown =>
   typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 
-/**
- * Returns a program that declares the resources with the `protect` option, which `pulumi import` also sets in the state. Comments in the
- * program list omitted values and objects.
- *
- * @param provider the explicit provider of the resources
- */
+/** Returns a program that declares the resources with the `protect` option, which `pulumi import` also sets in the state. */
 export function programText(
   { declared, omitted }: Declarations,
   provider?: Pick<StackProvider, "name">,
@@ -213,7 +201,6 @@ function statement(
   return [...comments, kind === projectKind ? `const project = ${resource}` : resource].join("\n");
 }
 
-/** Formats a value as a JavaScript literal, with unquoted keys where possible. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));

@@ -16,7 +16,7 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-import { outputFile, writeText } from "./output-file";
+import { outputFile } from "./output-file";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
@@ -42,7 +42,8 @@ export async function importInstances(options: ImportOptions): Promise<number> {
 
 async function writeImport(options: ImportOptions, sessions: Sessions): Promise<void> {
   const folder = programFolder(options.cwd);
-  const files = filesToWrite(options);
+  const output = (file: string) => outputFile(file, { ...options, option: "--program or --document" });
+  const [document, program] = [output(options.document), output(options.program)];
   const [settings, stack] = await Promise.all([
     stackSettings(options.cwd, options.stack),
     readExport(options),
@@ -66,13 +67,10 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
       omitted: parts.flatMap(({ omitted }) => omitted),
     };
     if (all.declared.length > 0) {
-      await writeText(files.document, importDocument(all.declared, provider), {
-        ...options,
-        option: OPTIONS,
-      });
-      await writeText(files.program, programText(all, provider), { ...options, option: OPTIONS });
+      await document.write(importDocument(all.declared, provider));
+      await program.write(programText(all, provider));
     }
-    report(all, files, options);
+    report(all, { program: program.path, document: document.path }, options);
   } finally {
     await session.close();
   }
@@ -92,7 +90,7 @@ function requireNoUnfinishedCreations(stack: Deployment): void {
 
 function report(
   { declared, omitted }: Declarations,
-  files: Files,
+  files: Pick<ImportOptions, "program" | "document">,
   { project, program, document, json, ...target }: ImportOptions,
 ): void {
   const isEmpty = declared.length === 0;
@@ -127,20 +125,7 @@ Next steps:
   3. Run \`pulumi preview\`. It should show no changes.`);
 }
 
-type Files = Readonly<Record<"document" | "program", string>>;
-
-const OPTIONS = "--program or --document";
-
-function filesToWrite({ document, program, ...options }: ImportOptions): Files {
-  const check = (file: string): string => outputFile(file, { ...options, option: OPTIONS });
-  return { document: check(document), program: check(program) };
-}
-
-/**
- * Lists a project and its instances.
- *
- * @throws CloudInfraError `not_found` if the account has no such project
- */
+/** @throws CloudInfraError `not_found` if the account has no such project */
 async function listProject(session: Session, id: string) {
   const context = listingContext(projectKind, session);
   const projects = await session.client.projects.list(context);
@@ -165,11 +150,7 @@ function mayBeIn(id: string, { fields }: ApiObject): boolean {
   return !isId || `/${project}`.endsWith(`/${id}`);
 }
 
-/**
- * Returns declarations for the objects that can be imported. Deleted objects and objects that the stack already manages are omitted.
- *
- * @param project the id of the project to import; objects of other projects are skipped
- */
+/** Declares the objects that can be imported. If a project is given, objects of other projects are skipped. */
 async function declareAll(
   context: Context,
   items: readonly ApiObject[],

@@ -9,22 +9,10 @@ import { commandLine } from "./commands";
 async function main(args: readonly string[]): Promise<void> {
   // Each command's module is loaded on demand, so that help and usage errors are printed quickly.
   const program = commandLine(packageVersion(), {
-    emulator: async (options) => {
-      const { runEmulator } = await import("./emulator.js");
-      process.exitCode = await runEmulator(options);
-    },
-    import: async (options) => {
-      const { importInstances } = await import("./import.js");
-      process.exitCode = await importInstances(options);
-    },
-    probe: async (options) => {
-      const { probe } = await import("./probe.js");
-      process.exitCode = await probe(options);
-    },
-    recover: async (options) => {
-      const { recover } = await import("./recover.js");
-      process.exitCode = await recover(options);
-    },
+    emulator: async (options) => exitWith((await import("./emulator.js")).runEmulator(options)),
+    import: async (options) => exitWith((await import("./import.js")).importInstances(options)),
+    probe: async (options) => exitWith((await import("./probe.js")).probe(options)),
+    recover: async (options) => exitWith((await import("./recover.js")).recover(options)),
   });
   program.hook("preAction", () => {
     const problem = nodeProblem();
@@ -38,6 +26,10 @@ async function main(args: readonly string[]): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has already printed the message
   }
+}
+
+async function exitWith(code: Promise<number>): Promise<void> {
+  process.exitCode = await code;
 }
 
 function packageVersion(): string {

@@ -3,45 +3,41 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 
-interface OutputOptions {
-  /** Whether to overwrite an existing file. */
-  readonly force?: boolean | undefined;
-  /** The options that set the file's path, for error messages. */
-  readonly option: string;
-}
-
 /**
- * Returns the absolute path of a file to write.
+ * Checks that a file can be written, before a command takes the time to determine the content.
  *
+ * @param options.force whether to overwrite an existing file
+ * @param options.option the options that set the file's path, for error messages
  * @throws CloudInfraError `input_invalid` if the file exists and may not be overwritten, or if its folder doesn't exist
  */
-export function outputFile(file: string, options: OutputOptions & { readonly cwd: string }): string {
-  const absolute = path.resolve(options.cwd, file);
-  if (!options.force && existsSync(absolute)) throw fileExists(absolute, options);
+export function outputFile(
+  file: string,
+  { cwd, force, option }: { readonly cwd: string; readonly force?: boolean; readonly option: string },
+) {
+  const absolute = path.resolve(cwd, file);
+  const fileExists = (): CloudInfraError =>
+    new CloudInfraError("input_invalid", `${absolute} already exists`, {
+      hint: `Choose another path with ${option}, or overwrite the file with --force.`,
+    });
+  const notWritable = (cause: unknown): CloudInfraError => {
+    const hint = `Choose another path with ${option}.`;
+    return new CloudInfraError("input_invalid", `can't write ${absolute}`, { hint, cause });
+  };
+  if (!force && existsSync(absolute)) throw fileExists();
   try {
     accessSync(path.dirname(absolute));
   } catch (cause) {
-    throw notWritable(absolute, options, cause);
+    throw notWritable(cause);
   }
-  return absolute;
-}
-
-/** @throws CloudInfraError `input_invalid` if the file can't be written */
-export async function writeText(file: string, text: string, options: OutputOptions): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: options.force ? "w" : "wx" });
-  } catch (cause) {
-    throw codeOf(cause) === "EEXIST" ? fileExists(file, options) : notWritable(file, options, cause);
-  }
-}
-
-function notWritable(file: string, { option }: OutputOptions, cause: unknown): CloudInfraError {
-  const hint = `Choose another path with ${option}.`;
-  return new CloudInfraError("input_invalid", `can't write ${file}`, { hint, cause });
-}
-
-function fileExists(file: string, { option }: OutputOptions): CloudInfraError {
-  return new CloudInfraError("input_invalid", `${file} already exists`, {
-    hint: `Choose another path with ${option}, or overwrite the file with --force.`,
-  });
+  return {
+    path: absolute,
+    /** @throws CloudInfraError `input_invalid` if the file can't be written */
+    async write(text: string): Promise<void> {
+      try {
+        await writeFile(absolute, text, { flag: force ? "w" : "wx" });
+      } catch (cause) {
+        throw codeOf(cause) === "EEXIST" ? fileExists() : notWritable(cause);
+      }
+    },
+  };
 }

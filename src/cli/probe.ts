@@ -23,7 +23,7 @@ import {
 } from "../probe/report";
 import { type Session, Sessions } from "../provider/session";
 import type { ProbeOptions } from "./commands";
-import { outputFile, writeText } from "./output-file";
+import { outputFile } from "./output-file";
 import { programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
 
@@ -44,26 +44,21 @@ export async function probe(options: ProbeOptions): Promise<number> {
     console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
   };
   try {
-    const { out, force } = options;
+    const { out } = options;
     const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
     const setting = await settingsOf(options);
     if (options.clean) return await clean(open(setting));
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
     let isClean = true;
-    const isCreating = options.create && isUsable(examined.findings);
-    const found = isCreating
-      ? await createAndDelete(
-          open(withFound(setting, examined.findings)),
-          exchanges,
-          examined,
-          options,
-          (error) => {
-            report(error, "cleaning up");
-            isClean = false;
-          },
-        )
-      : examined.findings;
+    let found = examined.findings;
+    if (options.create && isUsable(found)) {
+      const creating = open(withFound(setting, found));
+      found = await createAndDelete(creating, exchanges, examined, options, (error) => {
+        report(error, "cleaning up");
+        isClean = false;
+      });
+    }
     const findings = withoutTokens(found, tokens());
     const base = session.client.endpoint;
     console.log(
@@ -71,8 +66,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
         ? JSON.stringify(reportAsJson(base, findings), null, 2)
         : formatReport(base, findings, process.stdout.columns),
     );
-    if (output !== undefined)
-      await writeText(output, profileText(observedBehaviour(findings)), { force, option: "--out" });
+    await output?.write(profileText(observedBehaviour(findings)));
     return isUsable(findings) && isClean ? 0 : 1;
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");
@@ -95,7 +89,6 @@ async function settingsOf(options: ProbeOptions): Promise<Configuration> {
   return setting;
 }
 
-/** Adds the settings that this service requires, according to the findings of the probe. */
 function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
   const found = new Map(Object.entries(requiredSettings(findings)));
   return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
@@ -158,7 +151,6 @@ function interruption(): { signal: AbortSignal; release: () => void } {
   return { signal: controller.signal, release };
 }
 
-/** Returns the arguments of the probe's instance, from the options or else from an existing instance. */
 function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {
   const fields = (["image", "flavor", "network"] as const).map((name) => {
     const value = options[name] ?? instance[name];
@@ -197,7 +189,6 @@ them. The probe deletes everything that it has created.`,
   });
 }
 
-/** Deletes the objects that an interrupted probe has created. */
 async function clean(session: Session): Promise<number> {
   const file = recordOf(session);
   const record = await file.read();

@@ -31,7 +31,6 @@ const TIMEOUT_MS = 5 * 60_000;
  * Runs the Pulumi CLI without prompts, and returns its output.
  *
  * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
- * @param more further arguments
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
  * contain secrets
  */
@@ -51,14 +50,13 @@ export function pulumiOutput(
   });
 }
 
+const FOLDER_HINT = "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.";
+
 /** Hints for error messages of the Pulumi CLI. The first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [/no stack selected/i, "Specify the stack with --stack, or select it with `pulumi stack select`."],
   [/no stack named/i, "Run `pulumi stack ls` to list your stacks."],
-  [
-    /no Pulumi\.yaml/i,
-    "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
-  ],
+  [/no Pulumi\.yaml/i, FOLDER_HINT],
   [/incorrect passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE to the passphrase of this stack."],
   [/passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`."],
   [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to the backend of your stack with `pulumi login`."],
@@ -89,11 +87,7 @@ function failureOf(name: string, error: ExecFileException, errors: string): Clou
 
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 
-/**
- * Reads the stack's configuration, with decrypted secrets.
- *
- * @throws CloudInfraError, without any value of the configuration
- */
+/** Reads the stack's configuration, with decrypted secrets. Errors contain no values of the configuration. */
 export async function stackSettings(cwd: string, stack: string | undefined): Promise<Configuration> {
   const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
@@ -110,20 +104,16 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
 /**
  * Finds the working directory of the program and the provider: the folder of the project file, or the folder in its `main`. Like Pulumi, it
  * searches `cwd` and its parent folders for the project file.
- *
- * @throws CloudInfraError `config_missing`, `config_invalid`
  */
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, {
-      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
-    });
+    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, { hint: FOLDER_HINT });
   }
   const file = projectFileFor(start);
   if (file === undefined) {
     throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or its parent folders`, {
-      hint: "Run the command in the folder of your Pulumi program, or specify the folder with --cwd.",
+      hint: FOLDER_HINT,
     });
   }
   const main = path.resolve(path.dirname(file), readProjectFile(file).main ?? ".");

@@ -1,11 +1,14 @@
 import { validate } from "uuid";
 import * as v from "valibot";
-import type { NewEntry } from "../journal/journal";
+import { type Entry, visibleId } from "../journal/entry";
+import type { Journal, NewEntry } from "../journal/journal";
+import { stackOf } from "../journal/location";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
+import type { RecoverOptions } from "./commands";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** An interrupted creation, if the state doesn't contain its outcome. */
@@ -41,9 +44,7 @@ export function interruptedCreations(deployment: Deployment) {
       name: nameIn(creation.urn),
       /** The URN with which the next `up` looks up the creation. */
       urn,
-      /** The reference to the resource's provider: `<urn>::<id>`. */
       provider: creation.provider,
-      /** The journal entry to write, or `undefined` if the state lacks the key or an argument. */
       entry: newEntry(creation, urn, {
         replaces: replaced?.keys[0],
         projectKey: projectKeyOf(creation, deployment),
@@ -66,12 +67,6 @@ export function unfinishedCreations(deployment: Deployment): string[] {
   return [...new Set([...placeholders, ...interruptedCreations(deployment).map(titleOf)])];
 }
 
-/** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may add a key. */
-export function placeholderKeys({ resources }: Deployment, urn: string): string[] {
-  const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
-  return [...new Set(placeholders.flatMap(({ keys }) => keys))];
-}
-
 const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
@@ -92,9 +87,7 @@ function replacedBy(creation: PendingCreation, { resources }: Deployment): Resou
   );
 }
 
-/**
- * Reports whether a creation adopts the existing object in the `import` option. A later replacement of the resource creates a new object.
- */
+/** Reports whether a creation adopts the object in the `import` option. A later replacement of the resource creates a new object. */
 function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | undefined): boolean {
   return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
@@ -112,7 +105,6 @@ function resumedBy(
   return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
 
-/** Finds the key of the resource that manages an instance's project. */
 function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Deployment): string | undefined {
   return resources.find(
     (one) => one.kind === projectKind && one.id === inputs.project && one.provider === provider,
@@ -132,4 +124,117 @@ function newEntry(
   if (key === undefined || !validate(key) || !v.is(kind.arguments, inputs.given)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
+}
+
+/**
+ * The status of a creation's journal entry, as described in docs/recovery.md. Existing entries are never overwritten, because they may
+ * contain more details than the state.
+ */
+export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
+
+export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
+  readonly status: EntryStatus;
+}
+
+export async function writeEntries(
+  journal: Journal,
+  creations: readonly InterruptedCreation[],
+  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
+): Promise<RecoveredCreation[]> {
+  const keys = new Map<string, string>();
+  const recovered: RecoveredCreation[] = [];
+  for (const { kind, name, urn, entry } of creations) {
+    if (entry !== undefined && (await journal.isGivenUp(entry.key))) continue;
+    const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
+    recovered.push({ kind, name, urn, status });
+  }
+  return recovered;
+}
+
+/** @param keys the keys of all entries so far, because a dry run doesn't write them to the journal */
+async function writeEntry(
+  journal: Journal,
+  keys: Map<string, string>,
+  entry: NewEntry,
+  dryRun: boolean,
+): Promise<EntryStatus> {
+  if (!dryRun) await moveRenamedEntry(journal, entry);
+  // A resource can have two journal entries, one for its creation and one for its replacement.
+  const purpose = JSON.stringify([entry.urn, entry.replaces]);
+  const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
+  if (known === undefined && !dryRun) {
+    await journal.begin(entry);
+    if ((await journal.read(entry))?.key !== entry.key) return "not-written";
+  }
+  keys.set(purpose, known ?? entry.key);
+  if (known === undefined) return dryRun ? "would-write" : "written";
+  return known === entry.key ? "present" : "waiting";
+}
+
+/** Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` and `--endpoint` change them. */
+async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
+  const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
+  const entry = await journal.find(resource);
+  if (entry?.key !== key || withinStack(entry.urn) !== withinStack(urn)) return;
+  const isInPlace =
+    entry.endpoint === journal.endpoint && (entry.urn === urn || entry.replaces !== undefined);
+  if (!isInPlace) await journal.move(entry, { urn, replaces: entry.replaces });
+}
+
+/** A journal entry that matches no interrupted creation in the state. */
+export interface StrayEntry {
+  readonly urn: string;
+  /** The id of the object, if it is known and not secret. */
+  readonly id: string | undefined;
+  readonly status: "object-in-state" | "resource-not-in-state";
+}
+
+export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
+  const { resources, urns } = deployment;
+  // An empty state doesn't contain the stack's name, so no journal entry can be matched.
+  const stack = urns[0] && stackOf(urns[0]);
+  const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
+  return entries.flatMap((entry) => {
+    const [urn, id] = [entry.urn, visibleId(entry)];
+    // A different resource of the stack may have imported the object.
+    const isManaged = resources.some(
+      (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),
+    );
+    if (isManaged) return { urn, id, status: "object-in-state" };
+    return urns.includes(urn) ? [] : { urn, id, status: "resource-not-in-state" };
+  });
+}
+
+/**
+ * Removes the journal entries of a resource, and gives up its unfinished creations on this machine. By default, entries for all endpoints
+ * are removed. A dry run only counts the entries.
+ *
+ * @returns the numbers of removed entries and abandoned creations, or undefined if the journal can't be changed
+ */
+export async function forgetCreation(
+  journals: readonly Journal[],
+  { resources }: Deployment,
+  urn: string,
+  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
+): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
+  const entriesIn = async (journal: Journal): Promise<Entry[]> => {
+    const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
+    return entries.filter((entry) => entry.urn === urn);
+  };
+  const keys = new Set<string>();
+  for (const journal of journals) {
+    for (const { key } of await entriesIn(journal)) {
+      keys.add(key);
+      if (!dryRun) await journal.remove(key);
+    }
+    if (!dryRun && (await entriesIn(journal)).length > 0) return undefined;
+  }
+  const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
+  const inState = new Set(placeholders.flatMap((one) => one.keys)); // each failed `up` may add a key
+  const [journal] = journals;
+  for (const key of dryRun ? [] : inState) {
+    await journal?.giveUp(key);
+    if (!(await journal?.isGivenUp(key))) return undefined;
+  }
+  return { entries: keys.size, abandoned: inState.size };
 }

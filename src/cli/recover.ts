@@ -1,33 +1,35 @@
 import path from "node:path";
+import { parseEndpoint } from "../api/endpoint";
+import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
+import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
-import { interruptedCreations, titleOf, urnForNextUp } from "./recover-creations";
 import {
   type EntryStatus,
   findStrayEntries,
   forgetCreation,
-  organizationOf,
+  type InterruptedCreation,
+  interruptedCreations,
   type RecoveredCreation,
-  type StackJournals,
   type StrayEntry,
-  stackJournals,
+  titleOf,
+  urnForNextUp,
   writeEntries,
-} from "./recover-journal";
-import { type Deployment, readExport } from "./stack-export";
+} from "./recover-creations";
+import { type Deployment, readExport, type StackProvider } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */
 export async function recover(options: RecoverOptions): Promise<number> {
   try {
     const folder = programFolder(options.cwd);
-    const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
     const [deployment, config] = await Promise.all([
       readExport(options),
       options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
     ]);
-    const journals = stackJournals(deployment, { folder, projectFolder, config, options });
+    const journals = stackJournals(deployment, folder, config, options);
     return options.forget === undefined
       ? await writeMissingEntries(journals, deployment, options)
       : await forget(journals, deployment, options.forget, options);
@@ -103,7 +105,7 @@ async function forget(
   options: RecoverOptions,
 ): Promise<number> {
   const { dryRun = false, json } = options;
-  const forgotten = await forgetCreation(journals, deployment, urn, options);
+  const forgotten = await forgetCreation(journals.ofBothBackends, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
   const isPending = deployment.pendingCreations.some((creation) => urnForNextUp(creation) === urn);
@@ -142,9 +144,7 @@ successful \`pulumi up\`, or a later \`recover\` may find them again. If the lis
 const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
 has other creations, resolve those first.`;
 
-/**
- * Returns the command that clears Pulumi's list of pending operations. The only target is the stack itself, so no resources are refreshed.
- */
+/** Returns the command that clears Pulumi's list of pending operations. Its only target is the stack, so it refreshes no resources. */
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];
@@ -152,4 +152,110 @@ function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string 
     ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target],
     options,
   );
+}
+
+type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
+
+/**
+ * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
+ *
+ * @param config the stack's current configuration, if it can be read
+ * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
+ */
+function stackJournals(
+  deployment: Deployment,
+  folder: string,
+  config: Configuration | undefined,
+  options: RecoverOptions,
+) {
+  const { providers } = deployment;
+  const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
+  const organization = organizationOf(deployment, options);
+  const open = (endpoint: string, backend?: string): Journal =>
+    openJournal({
+      ...{ endpoint, dir: journalDirOf(providers, config), cwd: folder, env: process.env, backend },
+      organization: () => organization,
+      projectFolder: () => projectFolder,
+      warn: console.error,
+    });
+  // An exported file doesn't identify its backend, so the program's folder is used instead.
+  const backend = options.file === undefined ? undefined : folder;
+  const byEndpoint = new Map<string, Journal>();
+  const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
+    const endpoint = endpointOf(provider, options.endpoint);
+    if (endpoint === undefined) return undefined;
+    const journal = byEndpoint.get(endpoint) ?? open(endpoint, backend);
+    byEndpoint.set(endpoint, journal);
+    return journal;
+  };
+  const ofDefault = journalFor(providers.find(({ isDefault }) => isDefault));
+  const byReference = new Map(providers.map((one) => [one.reference, journalFor(one)]));
+  const named =
+    options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
+  return {
+    all: [...byEndpoint.values()],
+    /** @throws CloudInfraError `config_missing` if no setting contains the address of the service */
+    journalOf({ provider = "" }: Pick<InterruptedCreation, "provider">): Journal {
+      const journal = byReference.get(provider) ?? ofDefault;
+      if (journal !== undefined) return journal;
+      throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+        hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+      });
+    },
+    /** Two journals: the journal of the stack's own backend, and the journal to which `recover --file` writes. */
+    ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
+  };
+}
+
+const ENDPOINT_OPTION = "the option --endpoint";
+
+/**
+ * Returns the journal folder that the next `up` uses. If the stack's configuration can't be read or no longer contains the endpoint, the
+ * folder comes from the last `up`.
+ */
+function journalDirOf(
+  providers: readonly StackProvider[],
+  config: Configuration | undefined,
+): string | undefined {
+  const ofDefault = providers.find(({ isDefault }) => isDefault);
+  const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
+  const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
+  const isUsable = config !== undefined && !hasLostAddress;
+  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
+  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
+}
+
+/** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
+function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
+  const own = stored(provider, "endpoint");
+  const isExplicit = provider !== undefined && !provider.isDefault;
+  const address =
+    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  if (address === undefined) return undefined;
+  const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
+  // Plain HTTP is safe here, because `recover` sends no requests.
+  return parseEndpoint(address, { allowHttp: true, setting }).base;
+}
+
+function stored(provider: StackProvider | undefined, name: string): string | undefined {
+  return trimmed(provider?.setting(`cloudinfra:${name}`));
+}
+
+function trimmed(text = ""): string | undefined {
+  return text.trim() === "" ? undefined : text.trim();
+}
+
+/** The organization name that Pulumi uses in backends without organizations. */
+const NO_ORGANIZATION = "organization";
+
+/** Returns the organization of the stack, from `--stack` or else from the state if the state contains exactly one. */
+export function organizationOf(
+  { resources, pendingCreations }: Deployment,
+  { stack }: Pick<RecoverOptions, "stack">,
+): string | undefined {
+  const [named, ...rest] = stack?.split("/") ?? [];
+  if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
+  const known = [...resources, ...pendingCreations].flatMap(({ inputs }) => inputs.organization ?? []);
+  const [only, ...others] = new Set(known);
+  return others.length === 0 ? only : undefined;
 }

@@ -4,9 +4,16 @@ import { text as readAll } from "node:stream/consumers";
 import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
-import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
-import { type Declared, type Properties, parseDeclared, parseDesired, parseRecorded } from "../model/state";
-import { typeTokens } from "../package";
+import { type Kind, kindsByType } from "../model/resource-fields";
+import {
+  type Declared,
+  type Properties,
+  parseDeclared,
+  parseDesired,
+  parseRecorded,
+  SECRET,
+  SIGNATURE,
+} from "../model/state";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
@@ -60,11 +67,7 @@ const exported = v.object({
 
 const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
 
-/**
- * Parses the output of `pulumi stack export`.
- *
- * @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets
- */
+/** @throws CloudInfraError `input_invalid`, without any part of the export, which contains secrets */
 export function parseExport(text: string) {
   const parsed = v.safeParse(exported, parseJson(text));
   if (!parsed.success) {
@@ -87,7 +90,7 @@ export function parseExport(text: string) {
     resources: resources.map(typed),
     /** The interrupted creations of projects and instances, the latest first. */
     pendingCreations: pending.flatMap(({ type, resource }): PendingCreation[] => {
-      const kind = type === "creating" ? kinds.get(resource.type) : undefined;
+      const kind = type === "creating" ? kindsByType.get(resource.type) : undefined;
       if (kind === undefined) return [];
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
@@ -107,13 +110,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-const kinds: ReadonlyMap<string, Kind> = new Map([
-  [typeTokens.project, projectKind],
-  [typeTokens.instance, instanceKind],
-]);
-
 function typed({ inputs, outputs, ...resource }: ExportedResource) {
-  const kind = kinds.get(resource.type);
+  const kind = kindsByType.get(resource.type);
   // Existing resources may have encrypted inputs. An export without `--show-secrets` is therefore sufficient if no creation has secrets.
   const hiddenInputs = Object.entries(kind ? inputs : {}).filter(([name]) => name.startsWith("__"));
   const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
@@ -124,11 +122,9 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
     /** The kind of the resource, or `undefined` for a resource of another package. */
     kind,
     inputs: hidden,
-    /** The record of an unfinished creation or update. */
     unfinished,
     /** The keys of all creations that the state records for the resource. The first key identifies the resource. */
     keys: [hidden.key, key, unfinished?.key].filter((one) => one !== undefined),
-    /** The endpoint of the service that returned the object. */
     endpoint,
   };
 }
@@ -152,12 +148,7 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
   };
 }
 
-/**
- * Finds an explicit provider of the stack.
- *
- * @param name the provider's name, or its URN if several providers have the same name
- * @throws CloudInfraError `config_missing` if the stack has no such provider, or `config_invalid` if it has several
- */
+/** Finds an explicit provider of the stack by its name, or by its URN if several providers have the same name. */
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
   const [found, ...others] = providers.filter((one) => one.name === name || one.urn === name);
   const other = others.find(({ urn }) => urn !== found?.urn);
@@ -178,8 +169,7 @@ export function explicitProvider({ providers }: Deployment, name: string): Stack
   );
 }
 
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
+const secret = v.object({ [SIGNATURE]: v.literal(SECRET) });
 
 /** @throws CloudInfraError `input_invalid` if a secret is encrypted */
 function plaintext(value: unknown): unknown {
@@ -197,29 +187,23 @@ function plaintextOf(values: object): Properties {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plaintext(value)]));
 }
 
-/**
- * Reads and parses the export of a stack, with decrypted secrets.
- *
- * @param target.file a file with the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
- * @throws CloudInfraError, without any part of the export
- */
+/** Reads an export with decrypted secrets from a file, from standard input (`-`), or by default from Pulumi's CLI. */
 export async function readExport({
   cwd,
   stack,
   file,
 }: Target & { readonly file?: string }): Promise<Deployment> {
   if (file === "-") return parseExport(await readAll(process.stdin));
-  if (file !== undefined) return parseExport(await readExportFile(path.resolve(cwd, file)));
-  return parseExport(await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]));
-}
-
-async function readExportFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new CloudInfraError("input_invalid", `can't read the export ${file}`, {
+  if (file === undefined)
+    return parseExport(
+      await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]),
+    );
+  const absolute = path.resolve(cwd, file);
+  const text = await readFile(absolute, "utf8").catch((cause: unknown) => {
+    throw new CloudInfraError("input_invalid", `can't read the export ${absolute}`, {
       hint: "Check the path given with --file. Relative paths are resolved from the folder given with --cwd.",
       cause,
     });
-  }
+  });
+  return parseExport(text);
 }

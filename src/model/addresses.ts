@@ -2,7 +2,6 @@ import { BlockList, isIP } from "node:net";
 import { referencedValue } from "./changes";
 import type { Field, WireFields } from "./resource-fields";
 
-/** The data in the state that reveals whether an address belongs to the mode. */
 interface RecordedAddress {
   /** The address after the last create, update or refresh. */
   readonly ipAddress?: unknown;
@@ -117,7 +116,6 @@ export function addressBeside(
   return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));
 }
 
-/** Reports whether a value is an IP address. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) > 0;
 }

@@ -110,10 +110,7 @@ function parsePath(path: string): PathSteps {
   });
 }
 
-/**
- * Reports whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint is equal to
- * its key.
- */
+/** Reports whether two values are equal. SSH keys are compared as a set, without comments and options, or by their fingerprints. */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") {
     const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
@@ -147,7 +144,6 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
   );
 }
 
-/** The members in which an object may contain the public address. */
 const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** Returns the id in an object, from the first member that contains an id. Any other value is returned unchanged. */
@@ -226,10 +222,7 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
   return [...new Set(keys)].sort();
 }
 
-/**
- * Returns the types and keys in a list of SSH public keys (§2.2). Returns `undefined` if the list contains other strings, such as
- * fingerprints.
- */
+/** Returns the types and keys of SSH public keys (§2.2), or `undefined` if the list contains other strings, such as fingerprints. */
 export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;

@@ -13,8 +13,6 @@ export function isUnreadable({ type }: Field, remote: unknown): boolean {
   return type === "labels" && remote !== undefined && remote !== null && !isMap(remote);
 }
 
-const hasCapitals = (key: string): boolean => key !== key.toLowerCase();
-
 /**
  * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case,
  * unless the service preserves the case. If the object has one of the keys with its capital letters, the service preserves the case.
@@ -24,7 +22,7 @@ export function remoteKeysOf(
   shown: Labels,
   own: readonly string[],
 ): ReadonlyMap<string, string> {
-  const isExact = keepsCase || own.some((key) => hasCapitals(key) && Object.hasOwn(shown, key));
+  const isExact = keepsCase || own.some((key) => key !== key.toLowerCase() && Object.hasOwn(shown, key));
   return new Map(
     own.flatMap((key): [string, string][] => {
       if (Object.hasOwn(shown, key)) return [[key, key]];

@@ -9,10 +9,7 @@ const KEY_DIGITS = 7;
 /** The name in the inputs of a resource, and the hidden inputs that determine whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
-/**
- * Returns the generated name of a resource that has no name in the program. A generated name never changes, even if the setting
- * `pulumi:autonaming` changes.
- */
+/** Returns the generated name of a resource. The name never changes, even if the setting `pulumi:autonaming` changes. */
 export function generatedName(
   kind: Kind,
   olds: NamedInputs,

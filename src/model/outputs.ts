@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { REVISION_FIELDS } from "../api/objects";
@@ -27,11 +27,9 @@ import {
   toPlainJson,
 } from "./state";
 
-/** The sources of a resource's outputs. */
 export interface OutputSources {
   /** The inputs or the state whose hidden inputs are copied to the outputs. */
   readonly hidden: HiddenInputs;
-  /** The managed arguments. */
   readonly values: Arguments;
   /** The remote values that differ from the arguments. */
   readonly remoteValues: RemoteValues;
@@ -112,7 +110,6 @@ function shownProperties(
   return names.length > 0 ? names : undefined;
 }
 
-/** Returns the given values, or `undefined` if the map is empty. */
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
@@ -260,10 +257,7 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
 
 const DIGEST_CHARACTERS = 12;
 
-/**
- * Returns digests of the unmanaged fields of an object, which later reveal changes by other users. Fields that the reply omits keep their
- * digests.
- */
+/** Returns digests of the unmanaged fields, which later reveal changes by other users. Omitted fields keep their digests. */
 export function digestUnmanagedFields(
   fields: readonly Field[],
   values: Arguments,
@@ -292,5 +286,5 @@ function unmanagedValue(field: Field, values: Arguments, object: WireFields): Js
 function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
-  return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
+  return hash("sha256", text).slice(0, DIGEST_CHARACTERS);
 }

@@ -57,7 +57,6 @@ const record = v.object({
  */
 export type Pending = v.InferOutput<typeof record>;
 
-/** Parses the record. An invalid value is treated as missing. */
 export const pendingSchema = v.fallback(v.optional(record), undefined);
 
 /** The name and the project in a creation request. The program may now contain a different project. */
@@ -90,7 +89,6 @@ export function isPlaceholder(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
-/** Creates an operation from the recorded id and URL, so that the operation can be polled. */
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }

@@ -32,13 +32,10 @@ export interface PropertySides {
   readonly now: unknown;
   readonly isShown: boolean;
   readonly desired: unknown;
-  /** The address in the state. */
   readonly ipAddress?: unknown;
-  /** The fields of the reply. */
   readonly object: WireFields;
 }
 
-/** The state and the inputs of a comparison. */
 export interface ComparedInputs {
   readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
   readonly news: DesiredArguments;
@@ -168,7 +165,6 @@ function isInSameCase({ inState, known, now, desired }: PropertySides): boolean 
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
-/** Reports whether the object has a value that differs from the desired value. */
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
 /** Reports whether the object has a value that is neither recorded nor desired, so that another user has set it. */

@@ -3,10 +3,7 @@ import { isSameJson, referencedValue, sameValue } from "./changes";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
 
-/**
- * Returns the remote value of a field, or `undefined` if the reply omits the field. For labels, returns only labels whose keys are in one
- * of the `managed` values.
- */
+/** Returns the remote value of a field, or `undefined` if the reply omits it. Labels include only the keys in `managed` values. */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
   const remote =
     field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
@@ -61,7 +58,6 @@ function isApplied(pair: unknown): pair is Applied {
   return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
-/** The result of comparing an object with the recorded remote values. */
 export interface DriftResult {
   /** The arguments, with remote values for all arguments that another user has changed. */
   readonly values: Arguments;

@@ -7,10 +7,7 @@ import { appliedIn, remoteTextOf } from "./remote-values";
 import type { Arguments, Field, Json, Kind, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
-/**
- * Returns the body of a creation request (§2.2, §4.2). Equal inputs always result in the same string, because a retry must send the same
- * body.
- */
+/** Returns the body of a creation request (§2.2, §4.2), which is always the same for equal inputs, because a retry must repeat it. */
 export function creationBody(fields: readonly Field[], inputs: Arguments): string {
   const body = fields
     .filter((field) => inputs[field.name] !== undefined)
@@ -64,10 +61,7 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown => {
   return addressBeside(field, value, current, recorded) ?? current[field.wire];
 };
 
-/**
- * Returns the current value in a form that a request can contain. If the object still has the recorded remote value, returns the applied
- * value.
- */
+/** Returns the current value in a form that can be sent: the applied value if the object still has the recorded remote value. */
 function currentValue(field: Field, sources: Sources): unknown {
   const { name } = field;
   const { remoteValues = {}, [name]: own } = sources.olds;
@@ -114,16 +108,15 @@ function mergedLabels(field: Field, sources: Sources): Labels {
 
 /** Returns the labels of the object. A label that is null doesn't exist. */
 function currentLabels(field: Field, shown: unknown): Labels {
-  if (isUnreadable(field, shown)) throw unreadableLabels(field);
+  if (isUnreadable(field, shown)) {
+    const { name } = field;
+    const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
+    const hint =
+      "Change the instance in the service, then run `pulumi refresh`. " +
+      "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
+    throw new CloudInfraError("revision_conflict", message, { hint });
+  }
   return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
-}
-
-function unreadableLabels({ name }: Field): CloudInfraError {
-  const message = `the service returned ${name} in an unknown format, so the update might remove unmanaged ${name}`;
-  const hint =
-    "Change the instance in the service, then run `pulumi refresh`. " +
-    "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
-  return new CloudInfraError("revision_conflict", message, { hint });
 }
 
 /** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, and that the update would remove. */

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import type { Client } from "../api/client";
 import { typeTokens } from "../package";
 
-/** A value of a JSON document. */
 export type Json = unknown;
 
 /** An object's fields as the service sent them. */
@@ -23,10 +22,8 @@ export interface Arguments {
   readonly labels?: Json;
 }
 
-/** The name of an argument. */
 export type ArgumentName = keyof Arguments;
 
-/** Remote values by argument name. */
 export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
 
 /** The description of one property, which determines validation, request bodies, outputs and drift detection. */
@@ -72,7 +69,6 @@ export const instanceFields: readonly Field[] = [
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
 
-/** Whether a JSON value is an object. */
 export function isMap(value: Json): value is WireFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -181,7 +177,6 @@ export interface Kind {
   requests(client: Client, project?: string): Client["projects"];
 }
 
-/** Reports whether a URN belongs to a resource of this kind. */
 export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.includes(`${typeTokens[name]}::`);
 }
@@ -216,6 +211,11 @@ export const instanceKind: Kind = {
   }),
 };
 
+export const kindsByType: ReadonlyMap<string, Kind> = new Map([
+  [typeTokens.project, projectKind],
+  [typeTokens.instance, instanceKind],
+]);
+
 /** The identity of an object. A project and an instance may have the same id, and services may reuse ids (I1). */
 export interface ObjectIdentity {
   /** Normalized base URL of the service. */
@@ -224,7 +224,6 @@ export interface ObjectIdentity {
   readonly id: string;
 }
 
-/** Returns a string that identifies the object. */
 export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
   return JSON.stringify([endpoint, kind, id]);
 }

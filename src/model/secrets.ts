@@ -50,16 +50,11 @@ export function secretsOf(...sources: readonly SecretSource[]): Secrets {
   return { names: new Set(all.flatMap(namesIn)), strings };
 }
 
-/** Returns the secrets among the arguments of a function. */
 export function secretsIn(args: unknown, names: readonly string[]): Secrets {
   return { names: new Set(names), strings: names.flatMap((name) => stringsIn(Object(args)[name])) };
 }
 
-/**
- * Returns the arguments in a creation or update request, with the names of the arguments that were secret.
- *
- * @param otherwise the names of the secrets, used if none were recorded
- */
+/** Returns the arguments in a request. `otherwise` contains the names of the secrets if the request recorded none. */
 export function requestedArguments(pending: Pending, otherwise?: readonly string[]): SecretSource {
   const { asked, secrets } = pending;
   const sent = argumentsSent([...projectFields, ...instanceFields], pending);
@@ -104,11 +99,9 @@ const DERIVED: Readonly<Record<string, string>> = {
   description: "name",
 };
 
-/** The properties that determine which outputs are secret. */
 export interface SecretSources {
   /** The inputs. The engine marks an output as secret if the input of the same name is secret. */
   readonly given: Arguments & Pick<Desired, "secrets">;
-  /** The state before the call. */
   readonly before: SecretSource;
   /** All sources in which the call has found secrets. */
   readonly known: readonly SecretSource[];
@@ -177,7 +170,6 @@ function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   return wordsIn(one).some((word) => words.includes(word));
 }
 
-/** Returns the lowercase words of a text that have at least two characters. */
 function wordsIn(text: unknown): string[] {
   return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []) : [];
 }

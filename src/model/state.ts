@@ -68,10 +68,7 @@ const hiddenOutputMembers = {
   endpoint: ["__endpoint", string],
   /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
-  /**
-   * Whether create returned an object that already existed. The state may contain an older record of that object, which the engine deletes
-   * later.
-   */
+  /** Whether create returned an existing object. The state may contain an older record of it, which the engine deletes later. */
   isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has contained the object so far. */
   isEcho: ["__echoed", flag],
@@ -137,7 +134,6 @@ export interface Recorded extends Arguments, HiddenInputs, Outputs, Parsed<typeo
   readonly [role]: "recorded";
 }
 
-/** Some of the members of a state. */
 export type RecordedMembers = Partial<Omit<Recorded, typeof role>>;
 
 /** A resource as the program declares it, before it is checked. */
@@ -146,12 +142,10 @@ export interface Declared extends Desired, Parsed<typeof optionMembers> {
   readonly given: Readonly<Properties>;
 }
 
-/** Builds inputs from their members. */
 export function desired(members: Omit<Desired, typeof role> & { readonly [role]?: never }): Desired {
   return members as Desired;
 }
 
-/** Builds a state from its members. */
 export function recorded(members: Omit<Recorded, typeof role> & { readonly [role]?: never }): Recorded {
   return members as Recorded;
 }
@@ -207,11 +201,7 @@ function parseTable<Table extends Members>(table: Table, bag: Properties): Parse
   return Object.fromEntries(members) as Parsed<Table>;
 }
 
-/**
- * Converts inputs or a state to the form that Pulumi's host expects.
- *
- * @param secrets names of the properties to mark as secret for the engine, which on its own marks only those whose input is secret
- */
+/** Converts properties for Pulumi's host, and marks secrets. The engine itself marks only properties whose input is secret. */
 export function toBag(state: Desired | Recorded, secrets: readonly string[] = []): Properties {
   const { savedValues } = state;
   const bag = toPlainJson({
@@ -223,15 +213,14 @@ export function toBag(state: Desired | Recorded, secrets: readonly string[] = []
   return markSecret(bag, secrets);
 }
 
-/** Marks some properties as secret for the engine. */
 export function markSecret(bag: Properties, names: readonly string[]): Properties {
   const marked = Object.entries(bag).filter(([name]) => names.includes(name));
   return { ...bag, ...Object.fromEntries(marked.map(([name, value]) => [name, asSecret(value)])) };
 }
 
 /** The key and value with which Pulumi marks a value as secret. */
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+export const SIGNATURE = "4dabf18193072939515e22adb298388d";
+export const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 function asSecret(value: unknown): unknown {
   return Object(value)[SIGNATURE] === SECRET ? value : { [SIGNATURE]: SECRET, value };
@@ -243,7 +232,6 @@ function storedProperties(table: Members, members: object): Properties {
   return Object.fromEntries(stored.filter(([, value]) => value !== undefined));
 }
 
-/** Returns the values that the program sets in addition to the arguments. */
 export function programValuesOf(values: ProgramValues): ProgramValues {
   const { urn, timeouts, secrets, isAutonamed, organization, projectFolder } = values;
   return { urn, timeouts, secrets, isAutonamed, organization, projectFolder };
@@ -267,7 +255,6 @@ export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
   return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
 }
 
-/** Returns the inputs that a state records. */
 export function inputsIn(state: Recorded): Desired {
   const { name, region, project, image, flavor, network, publicIp, sshKeys, labels } = state;
   const args = { name, region, project, image, flavor, network, publicIp, sshKeys, labels };

@@ -4,11 +4,6 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Behaviour } from "../emulator";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
-import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
-import type { Lifecycle } from "./lifecycle";
-import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
-import { REFRESH_FIRST } from "./reading-points";
-import { addFindings, type Finding, parts } from "./report";
 import {
   after,
   momentOf,
@@ -20,7 +15,12 @@ import {
   type Shown,
   timeOf,
   type Values,
-} from "./run";
+} from "./changing-points";
+import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
+import type { Lifecycle } from "./lifecycle";
+import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
+import { REFRESH_FIRST } from "./reading-points";
+import { addFindings, type Finding, parts } from "./report";
 
 /** Label values that services normalize in different ways. */
 const ODD_LABELS = { probe: "odd", case: "MiXed", space: " x ", number: "7" };
@@ -29,9 +29,7 @@ const PLAIN_LABELS = { probe: "plain" };
 /**
  * Creates, changes and deletes one instance. The caller must clean up.
  *
- * @param exchanges the exchanges of the client of `life`
  * @param arguments_ the arguments of the instance, with wire names. Without `project`, a project is created in `region`
- * @param examined the findings of the read-only requests
  * @param reexamine examines the service again while the instance exists
  * @returns all findings. If nothing could be created, one finding has the verdict `fails`
  * @throws CloudInfraError if a request has no reply
@@ -78,7 +76,6 @@ interface Change extends Values {
 }
 
 class Changes {
-  /** @param revision the last known revision */
   constructor(
     private readonly run: Run,
     public id: string,
@@ -146,11 +143,7 @@ class Changes {
     return { status, isShown: true };
   }
 
-  /**
-   * Changes the instance, and waits until replies contain the change.
-   *
-   * @param meanwhile called while an operation applies the change
-   */
+  /** Changes the instance, and waits until replies contain the change. `meanwhile` runs while an operation applies the change. */
   private async change(fields: WireFields, meanwhile?: () => Promise<void>): Promise<Change> {
     const { run, id } = this;
     const { result, exchange } = await this.putCurrent(fields, meanwhile);

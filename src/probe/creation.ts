@@ -5,10 +5,10 @@ import type { Behaviour } from "../emulator";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
+import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./changing-points";
 import { type Ended, PERMISSION_STATUSES, type Started } from "./lifecycle";
 import { causeOf, type Exchange, statusCode } from "./reading";
 import { parts } from "./report";
-import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./run";
 
 const MAX_CREATIONS = 3;
 
@@ -78,10 +78,7 @@ async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; a
   return { early, accepted: last };
 }
 
-/**
- * Sends an invalid creation request, and then a valid request with the same key. Services differ in whether the key of a rejected request
- * can be reused.
- */
+/** Sends an invalid request, and then a valid one with its key. Services differ in whether a rejected request uses up its key. */
 async function firstCreation(run: Run): Promise<{ key: string; result?: Started; exchange: Exchange }> {
   const key = uuidV4();
   const { result, exchange } = await run.create({ ...run.sent, flavor: "unknown-probe" }, { key });
@@ -104,7 +101,6 @@ async function firstCreation(run: Run): Promise<{ key: string; result?: Started;
   return { key: newKey, ...(await run.create(run.sent, { key: newKey })) };
 }
 
-/** Repeats the creation request, and then sends a different request with the same key. */
 async function replay(run: Run, key: string, first: Exchange): Promise<void> {
   const repeat = { key, isRepeat: true };
   const { exchange: second } = await run.create(run.sent, repeat);

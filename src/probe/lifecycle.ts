@@ -41,7 +41,6 @@ const record = v.object({
 
 type ProbeCreation = v.InferOutput<typeof creation>;
 
-/** The record of everything that a probe may have created. */
 export type ProbeRecord = v.InferOutput<typeof record>;
 
 /** The record file of a probe. The file exists as long as the service may still contain an object of the probe. */

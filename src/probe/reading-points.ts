@@ -45,14 +45,12 @@ const RATE_HEADERS = [
 
 export interface Examined {
   readonly findings: Finding[];
-  /** An existing instance of the account. */
   readonly instance?: WireFields | undefined;
 }
 
 /**
  * Examines a service with about 15 GET requests. Each request may take up to 30 s.
  *
- * @param exchanges the requests and replies of the session's client
  * @returns a finding for each point, or only the findings about a wrong address or token
  * @throws CloudInfraError if a later request has no reply
  */

@@ -57,10 +57,8 @@ export class Exchanges {
   }
 }
 
-/** The first page of a list. */
 export type List = Awaited<ReturnType<Reader["list"]>>;
 
-/** The replies to the probe's GET requests. */
 export type Samples = Awaited<ReturnType<Reader["samples"]>>;
 
 interface Access {

@@ -79,19 +79,13 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
   return Object.assign({}, ...findings.map(({ settings }) => settings));
 }
 
-/** Returns the switches that make the emulator behave like the observed service. */
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
   return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
 }
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
 
-/**
- * Formats the findings as text: a table, the required settings, and the limitations of the service.
- *
- * @param base the base URL of the service
- * @param columns the width of the terminal
- */
+/** Formats the findings as text: a table, the required settings, and the limitations of the service. */
 export function formatReport(base: string, findings: readonly Finding[], columns = 100): string {
   const width = Math.floor((Math.min(Math.max(columns, 60), 120) - 24) / 2);
   const row = (...cells: readonly string[]): string[] => tableRow(cells, [20, width, width]);
@@ -124,7 +118,6 @@ function conclusion(findings: readonly Finding[]): string {
     : "pulumi-cloudinfra works with this service, as far as reading shows. The probe changed nothing.";
 }
 
-/** Returns the report for tools. `settings` and `behaviour` map names to values. */
 export function reportAsJson(base: string, findings: readonly Finding[]): object {
   return {
     service: base,

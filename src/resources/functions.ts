@@ -210,7 +210,7 @@ function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
   const explicit = options.provider ?? options.parent?.getProvider("pulumi-nodejs:index:Provider");
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
-    return pulumi.output({ setting: stackSetting, ownerOf: currentRun });
+    return pulumi.output({ setting: (key: string) => pulumi.runtime.getConfig(key), ownerOf: currentRun });
   // The result isn't secret, even if the token is secret.
   const texts: pulumi.Output<Readonly<Record<string, string | undefined>>> = pulumi.unsecret(
     pulumi.output(inputs),
@@ -226,8 +226,6 @@ async function knownSettings(name: string, options: FunctionOptions): Promise<Se
     `cloudinfra: ${name}: this preview doesn't know the provider's settings yet. Use ${name}Output, whose result is then unknown`,
   );
 }
-
-const stackSetting = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
 /** Runs a search. A `CloudInfraError` is marked as a `RunError`, because Pulumi prints such errors without a stack trace. */
 async function found<T>(search: () => Promise<T[]>): Promise<T[]> {

@@ -15,17 +15,12 @@ import {
 
 /** A resource declaration after all transformations. */
 export interface Declared extends Given {
-  /** The name of the export of `pulumi-cloudinfra/provider` that implements the resource. */
   readonly provider: "project" | "instance";
   readonly type: string;
   readonly name: string;
 }
 
-/**
- * Returns the inputs that the provider requires but Pulumi's host doesn't pass, such as the URN and the timeouts.
- *
- * @throws Error if the option `import` is not an id
- */
+/** Returns the inputs that the provider requires but Pulumi's host doesn't pass, such as the URN and the timeouts. */
 export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
@@ -183,7 +178,6 @@ function nameAndType(urn: string): { name: string; type: string } {
  *
  * @returns a pattern, in which the provider replaces `${name}` and the random parts; `false` if the program must set names; `undefined` if
  * the provider generates names
- * @throws Error if a pattern contains a configuration key that is missing
  */
 function autonaming(type: string): string | false | undefined {
   const setting = new pulumi.Config("pulumi").getObject<unknown>("autonaming");

@@ -77,11 +77,7 @@ export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[]
   return Array.isArray(aliases) ? aliases : [];
 }
 
-/**
- * Resolves to the value of an input without its dependencies, or to `undefined` if the value is unknown.
- *
- * @throws Error if the input fails
- */
+/** Resolves to the value of an input without its dependencies, or to `undefined` if the value is unknown. */
 export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap<T> | undefined> {
   const output: object = pulumi.Output.isInstance(input) ? input : pulumi.output(input);
   return Reflect.apply(Reflect.get(output, "promise"), output, []);
@@ -108,7 +104,6 @@ export function projectFolder(): string | undefined {
   return isOutside(real) ? path.relative(process.cwd(), real) : undefined;
 }
 
-/** Reports whether the program's folder is outside of another folder. */
 function isOutside(folder: string): boolean {
   return path.relative(folder, process.cwd()).split(path.sep)[0] === "..";
 }
@@ -164,7 +159,6 @@ const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
 /** The state of programs that run without an engine. */
 const alone = newRun();
 
-/** Returns the run of the calling program. */
 export function currentRun(): Run {
   const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
   if (owner === undefined) return alone;
@@ -181,7 +175,6 @@ function isRun(value: unknown): value is Run {
   );
 }
 
-/** Returns the environment from which the current run reads its settings. */
 export function environmentOfRun(): NodeJS.ProcessEnv {
   return currentRun().environment ?? process.env;
 }

@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
-import { instanceKind, isMap, isUnknown, type Kind, projectKind, UNKNOWN } from "../model/resource-fields";
+import { isMap, isUnknown, type Kind, kindsByType, projectKind, UNKNOWN } from "../model/resource-fields";
 import { secretOutputs } from "../model/secrets";
 import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from "../model/state";
 import { check } from "../provider/check";
 import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { namesOfSecrets } from "../resources/hidden-inputs";
-import { Instance } from "../resources/instance";
-import { Project } from "../resources/project";
+import type { Instance } from "../resources/instance";
+import type { Project } from "../resources/project";
 import { currentRun, resolved } from "../resources/sdk";
 
 /** A resource that a program has declared. */
@@ -96,7 +96,7 @@ export async function mocks<Exports extends object>(
   const failures: string[] = [];
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
-    const kind = KINDS.get(type);
+    const kind = kindsByType.get(type);
     // Pulumi's host passes the arguments to the provider in this form. If any part of an argument is secret, the SDK marks the whole
     // argument.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
@@ -154,17 +154,12 @@ export async function mocks<Exports extends object>(
 }
 
 const STACK = "pulumi:pulumi:Stack";
-const KINDS: ReadonlyMap<string, Kind> = new Map([
-  [Instance.__pulumiType, instanceKind],
-  [Project.__pulumiType, projectKind],
-]);
 
 /** An arbitrary UUID that makes generated names the same in all runs. */
 const NAMESPACE = "b2c1e9a4-3f0e-4d55-9a39-2f3a5a0c7c11";
 
 type Properties = MockedResource["args"];
 
-/** Returns the inputs as the provider validates and completes them. */
 function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: boolean) {
   const key = preview ? inputs.__key : uuidV5(`${kind.name} ${name}`, NAMESPACE);
   const news = parseDeclared({ ...inputs, __key: key });

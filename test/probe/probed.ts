@@ -2,11 +2,11 @@ import { expect, onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/polling/clock";
 import { exercise } from "../../src/probe/changing";
+import type { changingPoints } from "../../src/probe/changing-points";
 import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
 import { type accessPoints, Exchanges } from "../../src/probe/reading";
 import { examine, type readingPoints } from "../../src/probe/reading-points";
 import type { Finding } from "../../src/probe/report";
-import type { changingPoints } from "../../src/probe/run";
 import { Sessions } from "../../src/provider/session";
 import { emptyFolder } from "../journal/folder";
 

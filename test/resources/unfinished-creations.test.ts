@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Instance, type InstanceArgs, Project } from "../../src";
 import type { UnfinishedEntry } from "../../src/journal/entry";
 import { type Journal, openJournal } from "../../src/journal/journal";
+import { recordRegistration, warnOfUnfinished } from "../../src/resources/dynamic-resource";
 import { afterRun } from "../../src/resources/sdk";
-import { recordRegistration, warnOfUnfinished } from "../../src/resources/unfinished-creations";
 import { emptyFolder } from "../journal/folder";
 import { type Run, registered } from "./registered";
 

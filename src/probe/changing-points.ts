@@ -68,11 +68,7 @@ export function after(read: number): string {
 export class Run {
   private readonly found = new Map<PointId, Finding>();
 
-  /**
-   * @param exchanges the requests and replies of the client of `life`
-   * @param sent the fields in the creation request of the instance
-   * @param canGet whether the service has a GET of one object
-   */
+  /** @param canGet whether the service has a GET of one object */
   constructor(
     readonly life: Lifecycle,
     readonly exchanges: Exchanges,
@@ -158,7 +154,6 @@ export class Run {
   }
 }
 
-/** Reports how long new instances and changed fields lag. */
 export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number>) {
   const lists = Math.max(objects.lists, fields.lists);
   const reads = Math.max(objects.reads, fields.reads);
