@@ -105,10 +105,14 @@ function resumedBy(
   return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
 
+/**
+ * Returns the key of the resource of an instance's project. The project may have another provider, for example because of its `version`
+ * option. With several projects that have the same id, the one with the same provider counts.
+ */
 function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Deployment): string | undefined {
-  return resources.find(
-    (one) => one.kind === projectKind && one.id === inputs.project && one.provider === provider,
-  )?.keys[0];
+  const projects = resources.filter(({ kind, id }) => kind === projectKind && id === inputs.project);
+  const project = projects.find((one) => one.provider === provider) ?? projects[0];
+  return project?.keys[0];
 }
 
 /** The time for creations whose start is unknown. The key is then treated as expired, so the next `up` sends no request. */

@@ -34,7 +34,7 @@ function found(stack: Stack): InterruptedCreation[] {
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
 const WEB = { kind: "instance", name: "web" };
 
-it("a pending creation records the key of the project's resource, if the stack has it with the same provider", () => {
+it("a pending creation records the key of the project's resource, even if the project has another provider", () => {
   const project = (provider?: string): Fields => ({
     ...resource(PROJECT, "p", projectInputs(), { id: "prj-1" }),
     ...(provider !== undefined && { provider }),
@@ -42,7 +42,8 @@ it("a pending creation records the key of the project's resource, if the stack h
   const keysWith = (...resources: Fields[]): unknown =>
     found({ resources, pending: [web] }).map(({ entry }) => entry?.projectKey);
   expect(keysWith(project())).toEqual([OTHER_KEY]);
-  expect(keysWith(project("eu"))).toEqual([undefined]);
+  expect(keysWith(project("eu"))).toEqual([OTHER_KEY]);
+  expect(keysWith({ ...project("eu"), inputs: {} }, project())).toEqual([OTHER_KEY]);
   expect(keysWith()).toEqual([undefined]);
 });
 
