@@ -117,8 +117,10 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
       return reportCreated(context, inputs, pending, end.object.id, outs);
     }
-    if (end.kind === "failed" && end.object)
-      throw partialCreation(context, end.error, inputs, { ...pending, failed: true });
+    if (end.kind === "failed" && end.object) {
+      const { operation } = end;
+      throw partialCreation(context, end.error, inputs, { ...pending, operation, failed: true });
+    }
     await journal.remove(key);
     await markFinished(context, pending);
     if (end.kind === "failed") throw end.error;

@@ -176,17 +176,19 @@ async function finishInstancesOf(
 async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string | undefined> {
   const { pending } = state;
   const { client, finder } = context.session;
-  if (pending?.key === undefined || pending.operation === undefined || pending.failed) return id;
+  if (pending?.key === undefined || (pending.operation === undefined && !pending.failed)) return id;
   const find = (one: string) => finder.find(objectRefOf(context.kind, one, state), context);
-  const seen = await fetchOperation(context, pending.operation);
-  if (seen === undefined || (!isTerminal(seen) && "found" in (await find(id)))) return id;
-  const end = isTerminal(seen)
-    ? seen
-    : await context.progress.during("waiting for the creation to finish", () =>
-        waitForOperationEnd(context, seen),
-      );
-  const created = client.resultId(end) ?? id;
+  const seen = pending.operation && (await fetchOperation(context, pending.operation));
+  if (seen !== undefined && !isTerminal(seen) && "found" in (await find(id))) return id;
+  const end =
+    seen === undefined || isTerminal(seen)
+      ? seen
+      : await context.progress.during("waiting for the creation to finish", () =>
+          waitForOperationEnd(context, seen),
+        );
+  const created = (end && client.resultId(end)) ?? id;
   const result = await find(created);
-  const isOther = "found" in result && (await isIdReusedSince(context, result.found, pending, end));
+  const isOther =
+    "found" in result && (await isIdReusedSince(context, result.found, pending, end, state.key));
   return isOther ? undefined : created;
 }

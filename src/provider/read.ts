@@ -1,5 +1,5 @@
 import type { ApiObject } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
@@ -183,9 +183,9 @@ async function readUnfinishedCreation(
 ): Promise<FoundResource | undefined> {
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const { operation, failed } = pending;
-  const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
-  if (seen !== undefined && !isTerminal(seen)) return unchanged;
-  const isMade = seen !== undefined && isSuccess(seen);
+  const seen = operation && (await fetchOperation(context, operation));
+  if (seen !== undefined && !isTerminal(seen) && !failed) return unchanged;
+  const isMade = seen !== undefined && isSuccess(seen) && !failed;
   // The operation may have contained a different id while it was running.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
@@ -195,9 +195,26 @@ async function readUnfinishedCreation(
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
-  if (seen !== undefined && (await isIdReusedSince(context, object, pending, seen))) return undefined;
+  const isOther =
+    (operation !== undefined || failed) && (await isMadeByOther(context, object, state, pending, seen));
+  if (isOther === undefined) return unchanged;
+  if (isOther) return undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
+}
+
+/** Reports whether a different object has the id of a creation's object, or returns `undefined` if this is unclear. */
+function isMadeByOther(
+  context: Context,
+  object: ApiObject,
+  { key }: Recorded,
+  pending: Pending,
+  operation: Operation | undefined,
+): Promise<boolean | undefined> {
+  return isIdReusedSince(context, object, pending, operation, key).catch((error: unknown) => {
+    if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
+    return undefined;
+  });
 }
 
 function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
@@ -244,7 +261,8 @@ async function readPlaceholder(
     return undefined;
   }
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, seen));
+  const isOther = object === undefined || (await isMadeByOther(context, object, state, pending, seen));
+  if (isOther === undefined) return unchanged;
   if (object === undefined || isOther) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);

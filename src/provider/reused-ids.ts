@@ -6,7 +6,7 @@ import { type Pending, sentFields } from "../model/pending";
 import { compareRemoteValues } from "../model/remote-values";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
-import type { Operation } from "../polling/wait";
+import { isFailure, type Operation } from "../polling/wait";
 import { confirmLookup, isProjectVisible } from "./absence";
 import { argumentsOf, type Context, warnWithoutSecrets } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
@@ -30,10 +30,15 @@ export function compareIdentity(
   state: Partial<Recorded>,
 ): IdentityMatch {
   const { createdAt, isEcho, name, remoteValues = {}, applied = {}, pending } = state;
-  if (!isLaterMoment(fields.created_at, createdAt)) return "same";
+  const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
+  if (!isLaterMoment(fields.created_at, createdAt)) {
+    const isEarlier = !isEcho && isLaterMoment(createdAt, fields.created_at, LONGEST_CREATION_S);
+    return isEarlier && !isNamed(name, remoteValues.name, pending?.asked?.name, undefined)
+      ? "unclear"
+      : "same";
+  }
   const mayBeEnd = !isLaterMoment(fields.created_at, createdAt, LONGEST_CREATION_S);
   if (mayBeEnd && isEcho) return "same";
-  const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
   if (hasRandomName(state) && isNamed(name, remoteValues.name)) return "same";
   const compared = kind.fields.filter((field) => field.name === "name" || field.change === "replace");
   const known = { values: argumentsOf({ kind }, state), remoteValues, applied };
@@ -75,54 +80,103 @@ export async function isIdReused(
 /** The maximum time between the end of an operation and the creation date of its object, in seconds. */
 const END_TOLERANCE_S = 60;
 
+/** The maximum time between the record of a creation and the start of its operation, because the service keeps keys for a day (§4.7). */
+const LATEST_START_MS = 23 * 3_600_000;
+
 /**
- * Reports whether a different object now has the id of an unfinished creation's object, because it was created later. The creation date
- * requires two independent checks, and proves nothing if the object still has the creation's random name. A warning mentions the other
- * object, which isn't changed.
+ * Determines whether an unfinished creation made an object (I1). A random name proves it. An object that was created after the end of the
+ * operation is another one. The other dates are less precise, so they prove something only together with a different name.
+ *
+ * @param evidence the finished operation, or the object in the replayed reply to the creation request. If both are missing, a different
+ * name is unclear
+ * @param key the key of the resource. A retried creation has a different key, but the same name
+ */
+export function compareCreated(
+  { fields }: ApiObject,
+  pending: Pending,
+  evidence: Operation | ApiObject | undefined,
+  key: string | undefined,
+): IdentityMatch {
+  const { name } = sentFields(pending);
+  const isNamed = isSameName(fields.name, name);
+  if (isNamed && [pending.key, key].some((one) => hasRandomName({ key: one, name }))) return "same";
+  const isAfter = (date: unknown, seconds: number): boolean =>
+    isLaterMoment(fields.created_at, date, seconds);
+  if (evidence !== undefined && "fields" in evidence)
+    return isAfter(evidence.fields.created_at, isNamed ? LONGEST_CREATION_S : END_TOLERANCE_S)
+      ? "different"
+      : "same";
+  const { at = Number.NaN } = pending;
+  const { startedAt, finishedAt } = evidence ?? {};
+  if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
+  const isOtherName = fields.name !== undefined && !isNamed;
+  const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
+  if (isEarlier(fields, evidence) && (isOtherName || hasFailed)) return "different";
+  if (isOtherName && isAfter(toDate(startedAt ?? at + LATEST_START_MS), LONGEST_CREATION_S))
+    return "different";
+  // The service may have reused the id of the operation.
+  const isUnclear =
+    evidence === undefined
+      ? isOtherName || isAfter(toDate(at), LONGEST_CREATION_S)
+      : isOtherName && isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
+  return isUnclear && !hasFailed ? "unclear" : "same";
+}
+
+/** Reports whether an object was created long before the operation that it should result from. */
+function isEarlier(
+  { created_at }: ApiObject["fields"],
+  evidence: Operation | ApiObject | undefined,
+): boolean {
+  const startedAt = evidence !== undefined && "startedAt" in evidence ? evidence.startedAt : undefined;
+  return isLaterMoment(toDate(startedAt), created_at, LONGEST_CREATION_S);
+}
+
+/**
+ * Reports whether a different object now has the id of an unfinished creation's object. This requires two independent checks. A warning
+ * mentions the other object, which isn't changed.
  *
  * @param shown the object with the id, as it was just read
- * @param evidence the finished operation, or the object in the replayed reply to the creation request
+ * @param evidence see {@link compareCreated}
+ * @throws CloudInfraError `operation_unknown` if the operation may belong to a different creation
  */
 export async function isIdReusedSince(
   context: Context,
   shown: ApiObject,
   pending: Pending,
-  evidence: Operation | ApiObject,
+  evidence: Operation | ApiObject | undefined,
+  key: string | undefined,
 ): Promise<boolean> {
   const { kind } = context;
-  const { project } = sentFields(pending);
-  const [date, seconds] =
-    "fields" in evidence
-      ? [evidence.fields.created_at, LONGEST_CREATION_S]
-      : [toDate(evidence.finishedAt), END_TOLERANCE_S];
-  const isOther = ({ fields }: ApiObject): boolean =>
-    isLaterMoment(fields.created_at, date, seconds) && !hasRandomNameOf(pending, fields);
-  if (!isOther(shown)) return false;
-  const again = await readAgain(context, { kind, id: shown.id, project }, shown);
+  const compare = (object: ApiObject): IdentityMatch => compareCreated(object, pending, evidence, key);
+  if (compare(shown) === "same") return false;
+  const again = await readAgain(context, { kind, id: shown.id, project: sentFields(pending).project }, shown);
   // A list may omit the date or the name.
-  if ("found" in again && !isOther({ ...shown, fields: { ...shown.fields, ...again.found.fields } }))
-    return false;
+  const match = compare(
+    "found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown,
+  );
+  if (match === "same") return false;
+  if (match === "unclear") throw operationReused(context, shown, pending);
+  const what = isEarlier(shown.fields, evidence)
+    ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
+    : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
   await warnWithoutSecrets(
     context,
-    `cloudinfra: an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has ` +
-      `its id. Pulumi doesn't manage or change the new ${kind.name}.`,
+    `cloudinfra: ${what}. Pulumi doesn't manage or change this ${kind.name}.`,
   );
   return true;
 }
 
-/**
- * Reports whether an object with the recorded id of an unfinished creation fits the creation, although its operation can't be found. The
- * object must have the requested name, and must have been created while the creation could be running.
- */
-export function fitsCreation({ fields }: ApiObject, pending: Pending): boolean {
-  const isLate = isLaterMoment(fields.created_at, toDate(pending.at), LONGEST_CREATION_S);
-  return isSameName(fields.name, sentFields(pending).name) && (!isLate || hasRandomNameOf(pending, fields));
-}
-
-/** Reports whether an object has the random name from a creation request. Such an object was made by that creation. */
-function hasRandomNameOf(pending: Pending, { name }: ApiObject["fields"]): boolean {
-  const sent = sentFields(pending).name;
-  return hasRandomName({ key: pending.key, name: sent }) && isSameName(name, sent);
+function operationReused({ kind }: Context, shown: ApiObject, { operation }: Pending): CloudInfraError {
+  const message =
+    `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the interrupted creation` +
+    (operation === undefined
+      ? ""
+      : `, because the service may have reused the id of operation ${operation.id}`);
+  return new CloudInfraError("operation_unknown", message, {
+    hint:
+      `Nothing was changed. Check the ${kind.name} in the service. If it belongs to this resource, set the \`import\` option to its id. Then ` +
+      "run `pulumi state delete <urn>` and `pulumi up`",
+  });
 }
 
 /** Returns a time as a date, or `undefined` if the time is unknown or invalid. */

@@ -93,9 +93,15 @@ async function finishPending(
   const ref = objectRefOf(context.kind, id, olds);
   // A list may not contain the object immediately after the end of the operation.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
-  if (object && ended.operation && (await isIdReusedSince(context, object, pending, ended.operation)))
-    throw idReused(context, object);
   const isUnclear = error?.code === "operation_unknown";
+  if (object !== undefined && pending.operation !== undefined) {
+    const check = isIdReusedSince(context, object, pending, ended.operation, olds.key);
+    const isOther = await check.catch(async (unclear: unknown) => {
+      if (!isCloudInfraError(unclear) || unclear.code !== "operation_unknown") throw unclear;
+      throw await creationUnclear(context, id, { olds, pending, error: unclear });
+    });
+    if (isOther) throw idReused(context, object);
+  }
   if (object !== undefined && (error === undefined || isUnclear))
     return outputsOfCreation(context, object, olds);
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });

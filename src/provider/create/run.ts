@@ -18,7 +18,7 @@ import { isSuccess, type Operation, operationFailed, summarizeOperation } from "
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
 import { partialCreation } from "../partial-state";
-import { fitsCreation, idReused, isIdReusedSince } from "../reused-ids";
+import { compareCreated, idReused, isIdReusedSince } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
@@ -28,7 +28,12 @@ import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** The creation failed, and may have left a failed object. */
-  | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
+  | {
+      readonly kind: "failed";
+      readonly error: CloudInfraError;
+      readonly object?: ApiObject;
+      readonly operation?: Pending["operation"];
+    }
   /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
@@ -71,7 +76,7 @@ export async function runCreation(
     if (id === pending.operation?.id) return await findRecordedObject(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await extendEntry(context, pending, { operation: { id, url } });
-    return await waitForCreation(context, inputs, pending, sent.operation, isResumed);
+    return await waitForCreation(context, inputs, pending, sent.operation, isResumed && "resent");
   } catch (error) {
     if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
@@ -111,7 +116,7 @@ async function sendRequest(
   if (accepted.kind === "operation") return { operation: accepted.operation };
   const { object } = accepted;
   return isResumed
-    ? confirmReplayedObject(context, pending, object)
+    ? confirmReplayedObject(context, inputs, pending, object)
     : { kind: "created", object, isEcho: true };
 }
 
@@ -125,7 +130,8 @@ async function findRecordedObject(context: Context, inputs: Desired, pending: Be
   const { id } = pending;
   if (id !== undefined && !session.tracker.wasDeleted(identityOf(context, id))) {
     const object = await findNamedByOperation(context, { kind, id, project: sentFields(pending).project });
-    if (object !== undefined && fitsCreation(object, pending)) return { kind: "created", object };
+    if (object !== undefined && compareCreated(object, pending, undefined, inputs.key) === "same")
+      return { kind: "created", object };
   }
   throw await outcomeUnknown(context, inputs, pending);
 }
@@ -133,13 +139,14 @@ async function findRecordedObject(context: Context, inputs: Desired, pending: Be
 /** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */
 async function confirmReplayedObject(
   context: Context,
+  { key }: Desired,
   pending: Pending,
   object: ApiObject,
 ): Promise<CreationEnd> {
   const ref = { kind: context.kind, id: object.id, project: sentFields(pending).project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
-    if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object)))
+    if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object, key)))
       return {
         kind: "created",
         object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } },
@@ -155,14 +162,16 @@ async function waitForCreation(
   inputs: Desired,
   pending: Pending,
   begun: Operation,
-  isResumed: boolean,
+  isResumed: boolean | "resent",
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
   if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
   try {
-    const object = await readCreatedObject(context, pending, operation, isResumed);
-    const isOther = isResumed && (await isIdReusedSince(context, object, pending, operation));
+    const object = await readCreatedObject(context, pending, operation, isResumed !== false);
+    // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
+    const since = isResumed === "resent" ? { ...pending, at: undefined } : pending;
+    const isOther = isResumed && (await isIdReusedSince(context, object, since, operation, inputs.key));
     return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
@@ -184,9 +193,15 @@ async function failedCreation(
     return { kind: "failed", error };
   }
   const object = await findForDeletion(context, id, sentFields(pending));
-  const isOther = object !== undefined && (await isIdReusedSince(context, object, pending, operation));
+  const isOther =
+    object !== undefined && (await isIdReusedSince(context, object, pending, operation, inputs.key));
   if (object === undefined || isOther) return { kind: "failed", error };
-  return { kind: "failed", error: withDetails(error, { resultId: id }), object };
+  return {
+    kind: "failed",
+    error: withDetails(error, { resultId: id }),
+    object,
+    operation: { id: operation.id, url: operation.url },
+  };
 }
 
 /** Returns the object that a creation has or may have left. Returns `undefined` if there is nothing to delete. */

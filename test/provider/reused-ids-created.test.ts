@@ -1,0 +1,249 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
+import { LastMoment } from "../polling/last-moment";
+import { oneInstance } from "./one-instance";
+import { projectNews } from "./samples";
+import { errorOf, existingInstance, startService } from "./service";
+
+const REUSE: Partial<Behaviour> = { ids: "counter", idReuse: true };
+const HOUR = 3_600_000;
+
+describe("an object with another name that has the id of an unfinished creation's object", () => {
+  test("isn't adopted twelve hours later if operations contain no end time", async () => {
+    const { service, web } = await oneInstance({ behaviour: { ...REUSE, finishedAt: false } });
+    const { emulator, clock } = service;
+    await web.killedUp();
+    emulator.finishOperations();
+    const [id = ""] = emulator.instances.keys();
+    emulator.remove(id, "instance");
+    await clock.sleep(12 * HOUR);
+    const theirs = emulator.addInstance({ project: web.project, name: "theirs" });
+    expect(theirs.id).toBe(id);
+    const said = await web.up();
+    expect({ said, id: web.saved?.id }).not.toMatchObject({ said: undefined, id });
+  });
+
+  test("isn't deleted if operations contain no end time and the program needs another image", async () => {
+    const { service, web } = await oneInstance({ behaviour: { ...REUSE, finishedAt: false } });
+    const { emulator, clock } = service;
+    await web.killedUp();
+    emulator.finishOperations();
+    const [id = ""] = emulator.instances.keys();
+    emulator.remove(id, "instance");
+    await clock.sleep(12 * HOUR);
+    emulator.addInstance({ project: web.project, name: "theirs" });
+    await web.up({ image: "debian-14" });
+    expect([...emulator.instances.values()].map(({ fields }) => fields.name)).toContain("theirs");
+  });
+
+  test("isn't adopted half an hour later if the first reply contained the object", async () => {
+    const service = await startService({ behaviour: REUSE });
+    const { emulator, clock } = service;
+    const fault = emulator.fail({
+      kind: "lost-reply",
+      method: "POST",
+      path: "/v1/projects",
+      times: Infinity,
+    });
+    const killed = new LastMoment();
+    const { projects } = await service.newProviders({}, killed);
+    const { inputs } = await projects.check({}, projectNews());
+    const ended = projects.create(inputs).then(
+      () => "created",
+      (error: Error) => error.message,
+    );
+    await Promise.race([killed.reached, ended]);
+    fault.off();
+    const [id = ""] = emulator.projects.keys();
+    emulator.remove(id, "project");
+    await clock.sleep(30 * 60_000);
+    const theirs = emulator.addProject({ name: "theirs" });
+    expect(theirs.id).toBe(id);
+    const next = await service.newProviders();
+    const { inputs: again } = await next.projects.check({}, projectNews());
+    const made: { id?: string } = {};
+    await errorOf(next.projects.create(again).then((created) => void Object.assign(made, created)));
+    expect(made.id).not.toBe(theirs.id);
+  });
+});
+
+describe("an object with another name that has the recorded id of a creation whose operation was purged", () => {
+  async function reused() {
+    const { service, web } = await oneInstance({
+      behaviour: { ...REUSE, resultLink: "early", operationMs: HOUR },
+    });
+    const { emulator, clock } = service;
+    await web.up({ __timeouts: { create: "5s" } });
+    const { id } = web.inState();
+    expect(id).not.toMatch(/^operation/);
+    emulator.finishOperations();
+    const [operation = ""] = emulator.operations.keys();
+    emulator.remove(id, "instance");
+    emulator.remove(operation, "operation");
+    await clock.sleep(12 * HOUR);
+    const theirs = emulator.addInstance({ project: web.project, name: "theirs", flavor: "m1.large" });
+    expect(theirs.id).toBe(id);
+    emulator.behaviour.operationMs = 0;
+    const fields = () => emulator.instances.get(id)?.fields;
+    const now = () => new Date(theirs.createdAt).toISOString().replace(/\.\d+/, "");
+    return { web, fields, now };
+  }
+
+  test("is not changed by `up`", async () => {
+    const { web, fields, now } = await reused();
+    const said = await web.up();
+    expect(fields()).toMatchObject({ name: "theirs", flavor: "m1.large" });
+    expect({ said, ...web.inState().state }).not.toMatchObject({ said: undefined, createdAt: now() });
+  });
+
+  test("is not managed after a refresh and `up`", async () => {
+    const { web, fields, now } = await reused();
+    await web.refresh().catch(() => {});
+    const said = await web.up();
+    expect(fields()).toMatchObject({ name: "theirs", flavor: "m1.large" });
+    expect({ said, ...web.inState().state }).not.toMatchObject({ said: undefined, createdAt: now() });
+  });
+});
+
+describe("a later operation that has the id of an unfinished creation's operation", () => {
+  async function killed() {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [operation] = service.emulator.operations.values();
+    if (operation === undefined) throw new Error("nothing was created");
+    // The tests' local clock differs from the service's clock.
+    await web.writeEntry({ ...(await web.journalEntry()), at: operation.startedAt });
+    await service.clock.sleep(6 * HOUR);
+    const fields = { project: web.project, name: "theirs", flavor: "m1.large" };
+    const theirs = service.emulator.addInstance(fields);
+    const now = theirs.createdAt;
+    Object.assign(operation, {
+      ...{ resultPath: `/v1/instances/${theirs.id}`, startedAt: now, endsAt: now },
+      target: { ...operation.target, id: theirs.id, name: "theirs" },
+    });
+    return { service, web, theirs };
+  }
+
+  test("doesn't lead to the adoption of its object", async () => {
+    const { service, web, theirs } = await killed();
+    const said = await web.up();
+    expect({ said, id: web.saved?.id }).not.toMatchObject({ said: undefined, id: theirs.id });
+    expect(service.emulator.instances.get(theirs.id)?.fields).toMatchObject({
+      name: "theirs",
+      flavor: "m1.large",
+    });
+  });
+
+  test("doesn't lead to the deletion of its object if the program needs another image", async () => {
+    const { service, web, theirs } = await killed();
+    await web.up({ image: "debian-14" });
+    expect(service.emulator.instances.has(theirs.id)).toBe(true);
+  });
+});
+
+describe("the object with the id from a failed creation isn't deleted if it is a later object of another user", () => {
+  async function failed() {
+    const { service, web } = await oneInstance({
+      behaviour: { ...REUSE, resultLink: "early" },
+    });
+    const { emulator, clock } = service;
+    emulator.failNextOperation({ kind: "create", leaveObject: false });
+    const said = await web.up();
+    const { id, state } = web.inState();
+    expect(said).toBeDefined();
+    expect(state.__pending).toMatchObject({ failed: true });
+    expect(emulator.instances.has(id)).toBe(false);
+    await clock.sleep(24 * HOUR);
+    const theirs = emulator.addInstance({ project: web.project, name: "theirs" });
+    expect(theirs.id).toBe(id);
+    return { service, web, theirs };
+  }
+
+  test("by the next `up`", async () => {
+    const { service, web, theirs } = await failed();
+    await web.up();
+    expect(service.emulator.instances.get(theirs.id)?.fields.name).toBe("theirs");
+  });
+
+  test("by `destroy`", async () => {
+    const { service, web, theirs } = await failed();
+    await web.destroy();
+    expect(service.emulator.instances.get(theirs.id)?.fields.name).toBe("theirs");
+  });
+
+  test("by a refresh and the next `up`", async () => {
+    const { service, web, theirs } = await failed();
+    await web.refresh();
+    await web.up();
+    expect(service.emulator.instances.get(theirs.id)?.fields.name).toBe("theirs");
+  });
+});
+
+test("an older object that the operation of a failed creation refers to isn't deleted", async () => {
+  const { service, web } = await oneInstance({ behaviour: { resultLink: "early" } });
+  const { emulator, clock } = service;
+  const other = emulator.addInstance({ project: web.project, name: "web" });
+  await clock.sleep(24 * HOUR);
+  emulator.failNextOperation({ kind: "create" });
+  // A conflict is reported with a link to the object that is in the way.
+  const set = setInterval(() => {
+    for (const operation of emulator.operations.values())
+      if (operation.kind === "create") Object.assign(operation, { resultPath: `/v1/instances/${other.id}` });
+  }, 0);
+  const first = await web.up();
+  clearInterval(set);
+  emulator.failNextOperation({ kind: "create" });
+  const second = await web.up();
+  expect({ first, second, isKept: emulator.instances.has(other.id) }).toMatchObject({ isKept: true });
+});
+
+test("the object of a retried creation is resumed because of its generated name, even if its creation date has changed", async () => {
+  const { service, web } = await oneInstance();
+  const { emulator, clock } = service;
+  emulator.failNextOperation({ kind: "create" });
+  await web.killedUp({ name: undefined });
+  const { key } = await web.journalEntry();
+  emulator.finishOperations();
+  await web.killedUp({ name: undefined }, { pauses: 1 });
+  expect((await web.journalEntry()).key).not.toBe(key);
+  emulator.finishOperations();
+  const [own] = emulator.instances.values();
+  if (own === undefined) throw new Error("nothing was created");
+  expect(own.fields.name).toBe(`web-${key.slice(0, 7)}`);
+  await clock.sleep(3 * HOUR);
+  Object.assign(own, { createdAt: own.createdAt + 2 * HOUR }); // somebody has rebuilt the instance
+  expect(await web.up({ name: undefined })).toBeUndefined();
+  expect([...emulator.instances.keys()]).toEqual([own.id]);
+});
+
+/**
+ * Returns an instance in the state, and a service that shows another account: each account counts its objects from 1, so its project and
+ * its instance have the same ids.
+ */
+async function otherAccount() {
+  const service = await startService({ behaviour: { ...REUSE, operationMs: 0 } });
+  const { emulator, clock } = service;
+  emulator.addProject({ name: "ours" });
+  const saved = await existingInstance(service);
+  await clock.sleep(48 * HOUR);
+  const created = emulator.instances.get(saved.id)?.createdAt ?? 0;
+  const [project = ""] = emulator.projects.keys();
+  emulator.remove(saved.id, "instance");
+  emulator.remove(project, "project");
+  emulator.addProject({ name: "theirs" });
+  const theirs = emulator.addInstance({ project, name: "theirs", flavor: "m1.large" });
+  Object.assign(theirs, { createdAt: created - 24 * HOUR });
+  expect(theirs.id).toBe(saved.id);
+  return { service, saved, theirs };
+}
+
+describe("a token of another account whose objects have the same ids", () => {
+  test("doesn't make a refresh copy the values of an earlier object with another name", async () => {
+    const { service, saved } = await otherAccount();
+    const { instances } = await service.newProviders();
+    const seen: unknown[] = [];
+    const said = await errorOf(instances.read(saved.id, saved.state).then((found) => void seen.push(found)));
+    expect({ said, seen }).toMatchObject({ said: expect.any(String) });
+  });
+});
