@@ -14,8 +14,10 @@ import {
 } from "./disk";
 import {
   type Entry,
+  type EntryIdentity,
   EntryIndex,
   type EntryUpdate,
+  fileName,
   firstLine,
   laterLine,
   type Mark,
@@ -23,14 +25,7 @@ import {
   parseEntry,
   readEntries,
 } from "./entry";
-import {
-  backendOf,
-  type EntryIdentity,
-  fileName,
-  type JournalLocation,
-  journalFolder,
-  stackOf,
-} from "./location";
+import { backendOf, type JournalLocation, journalFolder, stackOf } from "./location";
 import { DeletionRequests, RunFacts } from "./run-facts";
 
 /** The fields of an entry that are known before the request is sent. */

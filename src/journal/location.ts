@@ -5,7 +5,6 @@ import path from "node:path";
 // The YAML parser is a dependency of Pulumi's SDK, so every program has already loaded it.
 import { loadAll, YAMLException } from "js-yaml";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Entry } from "./entry";
 
 export interface JournalLocation {
   /** The setting `journalDir`, relative to `cwd`. @default a folder in the user's home */
@@ -32,18 +31,6 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
   if (xdg && path.isAbsolute(xdg)) return xdg;
   if (process.platform === "win32" && local) return local;
   return path.join(home || os.homedir(), ".local", "state");
-}
-
-/**
- * The purpose of a creation: to replace the resource with a certain key, or to create the resource with a certain URN (I2). Each purpose
- * has at most one entry.
- */
-export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
-
-/** Returns the name of the file that contains the entry for a purpose. */
-export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
-  const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
-  return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
 /** Returns the part of a URN that identifies the stack: `urn:pulumi:STACK::PROJECT`. */

@@ -233,7 +233,7 @@ function confirmOnceSaved(resource: pulumi.CustomResource): void {
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
     if (id && typeof saved === "string")
-      void import("../journal/confirm.js").then(({ confirm }) => confirm(saved, id, { dir }));
+      void import("../journal/entry.js").then(({ confirm }) => confirm(saved, id, { dir }));
   });
   pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
 }

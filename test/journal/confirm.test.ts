@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { confirm } from "../../src/journal/confirm";
+import { confirm } from "../../src/journal/entry";
 import { openJournal } from "../../src/journal/journal";
 import { diskWith, failingDisk } from "./disks";
 import { begun, ENDPOINT, emptyFolder, OPERATION, opened, URN } from "./folder";

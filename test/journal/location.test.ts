@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { fileName } from "../../src/journal/entry";
 import { openJournal } from "../../src/journal/journal";
-import { backendOf, fileName, journalFolder } from "../../src/journal/location";
+import { backendOf, journalFolder } from "../../src/journal/location";
 import { begun, ENDPOINT, emptyFolder, opened, URN } from "./folder";
 
 const home = { HOME: "/home/ada" };

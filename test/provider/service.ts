@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
-import { confirm } from "../../src/journal/confirm";
+import { confirm } from "../../src/journal/entry";
 import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
 import type { HostProvider } from "../../src/provider/host";

@@ -1,4 +1,4 @@
-import { confirm } from "../../../src/journal/confirm";
+import { confirm } from "../../../src/journal/entry";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { EngineCalls } from "../../provider/engine-calls";
