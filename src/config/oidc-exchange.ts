@@ -5,7 +5,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
 import { parseOidcUrl, requestJson, type TokenConnection, TransientError } from "./oidc-http";
-import type { OidcSetting } from "./read-settings";
+import type { OidcSetting } from "./settings";
 
 export interface ExchangeParts {
   readonly clock: Clock;

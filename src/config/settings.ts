@@ -1,3 +1,6 @@
+import { CloudInfraError } from "../diagnostics/error";
+import { parseDuration } from "../polling/clock";
+
 /** A setting of the package. Except for `journalDir`, the docstrings of `ProviderArgs` describe the settings for users. */
 export interface Setting {
   /** The type of the value. A `duration` is written as `90s` or `1h30m`, and a `list` as JSON or with commas. */
@@ -66,4 +69,223 @@ export type Configuration = (key: string) => string | undefined;
 export function applicableSettings(configured: Configuration, environment: NodeJS.ProcessEnv): Configuration {
   if (!environment.CLOUDINFRA_EMULATED) return configured;
   return (key) => (isOfTarget(key.replace("cloudinfra:", "")) ? undefined : configured(key));
+}
+
+/** The parsed settings of the process. */
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
+
+export type TokenSetting = Settings["token"];
+
+/** The settings of a token exchange (RFC 8693). */
+export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
+
+export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
+
+/** The source of the token to exchange. */
+type Subject =
+  | { readonly kind: "github" }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "env"; readonly name: string };
+
+/** The value of a setting, and its source. */
+interface Found {
+  readonly value: string;
+  /** The setting and its source, for messages. */
+  readonly source: string;
+  /** A hint on how to set a different value. */
+  readonly hint: string;
+}
+
+type Lookup = (name: SettingName) => Found | undefined;
+
+/**
+ * Reads settings from the stack or an explicit provider, and from environment variables. The stack and the provider take precedence over
+ * environment variables. An explicit provider with its own endpoint doesn't use a token from the environment.
+ *
+ * @throws CloudInfraError `config_missing` or `config_invalid`, which contains the name of the setting but never its value
+ */
+export function readSettings(given: Configuration, environment: NodeJS.ProcessEnv) {
+  const configured = applicableSettings(given, environment);
+  const provider = configured(PROVIDER_NAME);
+  const inConfiguration: Lookup = (name) => {
+    const source =
+      provider === undefined
+        ? `the stack setting cloudinfra:${name}`
+        : `the \`${name}\` argument of the provider "${provider}"`;
+    // The hint doesn't mention the environment variable, because the stack setting takes precedence.
+    const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
+    return found(configured(`cloudinfra:${name}`), source, hint);
+  };
+  const inEnvironment: Lookup = (name) => {
+    const variable = variableName(name);
+    // The hint doesn't mention the stack's configuration, because an explicit provider doesn't use it.
+    const hint =
+      provider === undefined ? hintToSet(name, provider) : `Correct the environment variable ${variable}.`;
+    return found(environment[variable], `the environment variable ${variable}`, hint);
+  };
+  const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
+  const lookUp: Lookup = (name) =>
+    inConfiguration(name) ?? (hasOwnEndpoint && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
+  // A client secret from the environment must not be sent to the token endpoint of an explicit provider.
+  const lookUpForExchange = provider === undefined ? lookUp : inConfiguration;
+  const token =
+    tokenSetting(inConfiguration, lookUpForExchange, provider) ??
+    (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, lookUp, provider));
+  return {
+    /** The name of the explicit provider, or `undefined` for the default provider. */
+    provider,
+    endpoint: read("endpoint", lookUp) ?? missing("endpoint", " (the address of the service)", provider),
+    token: token ?? missing("token", "", provider),
+    operationTimeoutMs: read("operationTimeout", lookUp),
+    allowHttp: read("allowHttp", lookUp),
+    concurrency: read("concurrency", lookUp),
+    maxRequestsPerSecond: read("maxRequestsPerSecond", lookUp),
+    revisionField: read("revisionField", lookUp),
+    ipAddressField: read("ipAddressField", lookUp),
+    formerEndpoints: read("formerEndpoints", lookUp) ?? [],
+    journalDir: read("journalDir", lookUp),
+    caFile: read("caFile", lookUp),
+  };
+}
+
+/** The settings that belong to a single endpoint. A token must never be sent to a different endpoint. */
+const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
+
+function found(text: string | undefined, source: string, hint: string): Found | undefined {
+  const value = text?.trim();
+  return value ? { value, source, hint } : undefined;
+}
+
+/** Returns the command that sets a setting. Without a flag, the CLI may encrypt any value whose name contains "token". */
+function command(name: SettingName, example = "…"): string {
+  const { isSecret }: Setting = settings[name];
+  const flag = isSecret ? " --secret" : /token/i.test(name) ? " --plaintext" : "";
+  return `pulumi config set${flag} cloudinfra:${name}${isSecret ? "" : ` ${example}`}`;
+}
+
+function hintToSet(name: SettingName, provider: string | undefined, example?: string): string {
+  return provider === undefined
+    ? `Run \`${command(name, example)}\`, or set the environment variable ${variableName(name)}.`
+    : argumentHint(name, provider);
+}
+
+function argumentHint(name: SettingName, provider: string): string {
+  return `Set the \`${name}\` argument of the provider "${provider}" in the program, and run \`pulumi up\`.`;
+}
+
+function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
+  const prefix = provider === undefined ? "cloudinfra:" : "";
+  const others = SOURCES.slice(1).map((source) => prefix + source);
+  const or = ` Alternatively, set ${others.slice(0, -1).join(", ")} or ${others.at(-1)}.`;
+  throw new CloudInfraError("config_missing", notSet(name, provider, what), {
+    hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
+  });
+}
+
+function notSet(name: SettingName, provider: string | undefined, what = ""): string {
+  return provider === undefined
+    ? `the required setting cloudinfra:${name}${what} is not set`
+    : `the required argument \`${name}\`${what} of the provider "${provider}" is not set`;
+}
+
+/** The parser for each type of setting, and the description of the type in errors. */
+const types = {
+  string: { parse: (text: string) => text, what: "a string" },
+  number: {
+    parse: (text: string) => (Number.isFinite(Number(text)) && Number(text) > 0 ? Number(text) : undefined),
+    what: "a number greater than zero",
+  },
+  boolean: {
+    parse: (text: string) => (text === "true" ? true : text === "false" ? false : undefined),
+    what: "true or false",
+  },
+  duration: { parse: parseDuration, what: 'a duration such as "90s", "30m" or "1h30m"' },
+  list: { parse: parseList, what: "a list of strings" },
+} as const satisfies Record<Setting["type"], unknown>;
+
+/** The type of a parsed value. Durations are in milliseconds. */
+type Parsed<Type extends Setting["type"]> = NonNullable<ReturnType<(typeof types)[Type]["parse"]>>;
+
+type Value<Name extends SettingName> =
+  | Parsed<(typeof settings)[Name]["type"]>
+  | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
+
+/** Returns the parsed value of a setting, or its default value. */
+function read<Name extends SettingName>(name: Name, lookUp: Lookup): Value<Name>;
+function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | undefined {
+  const { type, default: text }: Setting = settings[name];
+  const setting = lookUp(name);
+  const value = setting?.value ?? text;
+  if (value === undefined) return undefined;
+  const { parse, what } = types[type];
+  const parsed = parse(value);
+  if (parsed !== undefined || setting === undefined) return parsed;
+  throw new CloudInfraError("config_invalid", `${setting.source} must be ${what}`, { hint: setting.hint });
+}
+
+/** Parses a comma-separated list or a JSON array. `pulumi config set --path` writes lists as JSON arrays. */
+function parseList(text: string): readonly string[] | undefined {
+  if (!text.startsWith("["))
+    return text
+      .split(",")
+      .map((item) => item.trim())
+      .filter(Boolean);
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) && parsed.every((item) => typeof item === "string") ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
+
+/**
+ * Finds the token source in the configuration or in the environment.
+ *
+ * @param inPlace looks up settings in that place only
+ * @param lookUp looks up the other settings of an exchange, which may be in a different place
+ * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
+ */
+function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
+  const given = SOURCES.flatMap((kind) => {
+    const setting = inPlace(kind);
+    return setting ? [{ kind, value: setting.value, source: setting.source }] : [];
+  });
+  if (given.length > 1) {
+    const names = given.map(({ source }) => source).join(" and ");
+    throw new CloudInfraError("config_invalid", `more than one token source is set: ${names}`, {
+      hint: "Remove all token sources except one.",
+    });
+  }
+  const [one] = given;
+  if (one === undefined) return undefined;
+  const { kind, value, source } = one;
+  if (kind !== "oidcTokenEndpoint" && kind !== "oidcIssuer") return { kind, value, source };
+  const audience = read("oidcAudience", lookUp);
+  return {
+    ...{ kind, value, source, audience },
+    subject: subjectOf(lookUp("oidcSubject"), source, provider),
+    subjectAudience: read("oidcSubjectAudience", lookUp) ?? audience,
+    subjectTokenType: read("oidcSubjectTokenType", lookUp),
+    scope: read("oidcScope", lookUp),
+    clientId: read("oidcClientId", lookUp),
+    clientSecret: read("oidcClientSecret", lookUp),
+  };
+}
+
+const SUBJECTS = "github, file:<path> or env:<variable>";
+
+function subjectOf(setting: Found | undefined, neededBy: string, provider: string | undefined): Subject {
+  const hint = `${setting?.hint ?? hintToSet("oidcSubject", provider)} The value must be ${SUBJECTS}.`;
+  if (setting === undefined) {
+    const message = `${notSet("oidcSubject", provider)}: ${neededBy} requires a token to exchange`;
+    throw new CloudInfraError("config_missing", message, { hint });
+  }
+  if (setting.value === "github") return { kind: "github" };
+  const [, kind, rest = ""] = /^(file|env):\s*(\S.*)$/.exec(setting.value) ?? [];
+  if (kind === "file") return { kind, path: rest };
+  if (kind === "env") return { kind, name: rest };
+  // The value may be the token itself, so the message doesn't contain the value.
+  throw new CloudInfraError("config_invalid", `${setting.source} must be ${SUBJECTS}`, { hint });
 }

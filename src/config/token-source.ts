@@ -7,7 +7,7 @@ import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
-import type { PlainTokenSetting, TokenSetting } from "./read-settings";
+import type { PlainTokenSetting, TokenSetting } from "./settings";
 
 /** Creates the token source for a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, type ClientOptions, createClient } from "../api/client";
 import { openConnections, readCertificates } from "../api/connections";
-import { readSettings, type Settings } from "../config/read-settings";
-import { PROVIDER_NAME } from "../config/settings";
+import { PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";

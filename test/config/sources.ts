@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { expect, onTestFinished } from "vitest";
 import type { TokenSource } from "../../src/api/client";
 import { type Connections, connectionsOf } from "../../src/api/connections";
-import { readSettings } from "../../src/config/read-settings";
+import { readSettings } from "../../src/config/settings";
 import { tokenSource } from "../../src/config/token-source";
 import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";

@@ -1,4 +1,4 @@
-import { readSettings } from "../../src/config/read-settings";
+import { readSettings } from "../../src/config/settings";
 import { type Kind, withAddressField } from "../../src/model/resource-fields";
 import { deadlineIn } from "../../src/polling/clock";
 import type { Context } from "../../src/provider/context";

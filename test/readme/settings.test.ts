@@ -1,7 +1,13 @@
 import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readSettings, type Settings } from "../../src/config/read-settings";
-import { PROVIDER_NAME, type SettingName, settings, variableName } from "../../src/config/settings";
+import {
+  PROVIDER_NAME,
+  readSettings,
+  type SettingName,
+  type Settings,
+  settings,
+  variableName,
+} from "../../src/config/settings";
 import { parseDuration } from "../../src/polling/clock";
 import { REPOSITORY } from "../harness/modules";
 import { readMarkdown } from "./markdown";

@@ -12,7 +12,7 @@ import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { getProjects, Instance, Project, Provider } from "../../src";
-import { readSettings } from "../../src/config/read-settings";
+import { readSettings } from "../../src/config/settings";
 import { startEmulator } from "../../src/emulator";
 import { type FaultName, type WithEmulatorOptions, withEmulator } from "../../src/testing";
 import { programFolder } from "../harness/program";
