@@ -95,6 +95,14 @@ export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments):
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
+/** Reports whether an object still has a known revision, so that nothing has changed since then (§4.5). */
+export function hasRevisionOf(
+  { revision }: { readonly revision?: string | undefined },
+  known: { readonly revision?: string | undefined },
+): boolean {
+  return revision !== undefined && revision === known.revision;
+}
+
 /** Returns a reference with which the object of a resource is looked up. */
 export function objectRefOf(
   kind: Kind,
@@ -124,7 +132,12 @@ export function requireRecordedEndpoint(
   const { provider } = session.settings;
   const setting =
     provider === undefined ? "cloudinfra:endpoint" : `the endpoint of the provider "${provider}"`;
-  const hint = provider === undefined ? hintOnSetting(recorded) : hintOnProvider(recorded);
+  const moved = `If the service has moved, add the recorded address (${recorded}) to`;
+  const hint =
+    provider === undefined
+      ? `Set cloudinfra:endpoint to the recorded address. ${moved} cloudinfra:formerEndpoints`
+      : "Use a provider with the recorded endpoint for the resource. To move the resource, remove it from the program, run `pulumi up`, and " +
+        `declare it again. ${moved} the provider's \`formerEndpoints\``;
   throw new CloudInfraError(
     "endpoint_changed",
     `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}`,
@@ -167,13 +180,6 @@ export function otherRecordedEndpoint(
   const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(comparableEndpoint);
   return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;
 }
-
-const hintOnSetting = (recorded: string): string =>
-  `Set cloudinfra:endpoint to the recorded address. If the service has moved, add the recorded address (${recorded}) to cloudinfra:formerEndpoints`;
-
-const hintOnProvider = (recorded: string): string =>
-  "Use a provider with the recorded endpoint for the resource. To move the resource, remove it from the program, run `pulumi up`, and declare it again. " +
-  `If the service has moved, add the recorded address (${recorded}) to the provider's \`formerEndpoints\``;
 
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";

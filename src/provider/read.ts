@@ -15,7 +15,14 @@ import {
   findNamedByOperation,
   findOrConfirmAbsence,
 } from "./absence";
-import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
+import {
+  argumentsOf,
+  type Context,
+  fetchOperation,
+  hasRevisionOf,
+  objectRefOf,
+  requireRecordedEndpoint,
+} from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { isDiscarded } from "./create/unfinished";
@@ -279,7 +286,7 @@ function inputsOf(context: Context, state: Recorded, args: Arguments = arguments
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, omitted } = compareWithState(context, item, state);
-  if (drifted.length === 0 && (omitted.length === 0 || hasRecordedRevision(item, state))) return item;
+  if (drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
 }
 
@@ -290,14 +297,9 @@ function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: 
   return { ...object, fields, isFromOwnUrl: false };
 }
 
-/** Reports whether the object still has the recorded revision, so that no user has changed the object (§4.5). */
-function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean {
-  return revision !== undefined && revision === state.revision;
-}
-
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
-  const isSame = isManaged(state) && hasRecordedRevision(object, state);
+  const isSame = isManaged(state) && hasRevisionOf(object, state);
   // If the object has been read only from a list, its own URL may return the same values in a different form.
   const isOtherForm = isSame && !isEcho && state.shown === undefined;
   const known = {
@@ -318,7 +320,7 @@ function refreshedState(context: Context, object: ApiObject, state: Recorded): F
   const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
   return {
     id: object.id,
-    props: hasRecordedRevision(object, state)
+    props: hasRevisionOf(object, state)
       ? { ...props, unmanaged: state.unmanaged, shown: state.shown, keepsCase: state.keepsCase }
       : props,
     inputs: inputsOf(context, state, values),

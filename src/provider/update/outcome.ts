@@ -25,7 +25,7 @@ import {
 import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
-import { argumentsOf, type Context } from "../context";
+import { argumentsOf, type Context, hasRevisionOf } from "../context";
 import {
   hasNewAddress,
   isHiddenMode,
@@ -140,11 +140,6 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
 function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
   return latest.revision === undefined || past.includes(latest.revision);
-}
-
-/** Reports whether an object still has the revision in If-Match, so that nothing has changed since then. */
-function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
-  return revision !== undefined && revision === before.revision;
 }
 
 /**

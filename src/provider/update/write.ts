@@ -8,7 +8,7 @@ import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import type { ArgumentName, WireFields } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Patience, readUntil } from "../absence";
-import type { Context } from "../context";
+import { type Context, hasRevisionOf } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested";
@@ -36,11 +36,11 @@ export async function prepareWrite(
   change: Change,
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
-  if (hasKnownRevision(change, current)) return { before: current, isMade: false };
+  if (hasRevisionOf(current, change.olds)) return { before: current, isMade: false };
   // The object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
-  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before) === "applied";
+  const isMade = !hasRevisionOf(before, change.olds) && verdict(context, change, before) === "applied";
   return { before, isMade };
 }
 
@@ -170,16 +170,12 @@ function judged(
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
-  const isKnown = object.revision === undefined || hasKnownRevision(change, object);
+  const isKnown = object.revision === undefined || hasRevisionOf(object, olds);
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
   const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
   return judgeConflict(sides, { beforeUnknown, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
-}
-
-function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
-  return revision !== undefined && revision === olds.revision;
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
