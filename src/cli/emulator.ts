@@ -10,8 +10,6 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
   const { port, host, token, fault: faults = [], behaviour, like, page, verbose, json } = options;
   const { operationTime = like === undefined ? 3 : undefined } = options;
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-  const printRequest = (request: LoggedRequest): void =>
-    console.log(json ? jsonLine(request) : requestLine(request));
   // The page requires no token, so the emulator doesn't serve the page to other machines.
   const hasPage = page && isLoopback(host);
   let emulator: Emulator;
@@ -21,7 +19,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
       ...(token !== undefined && { token }),
       ...(like !== undefined && { like }),
       behaviour: { ...(operationTime !== undefined && { operationMs: operationTime * 1000 }), ...behaviour },
-      ...(verbose && { onRequest: printRequest }),
+      ...(verbose && { onRequest: (request) => console.log(requestLine(request, json)) }),
     });
   } catch (error) {
     console.error(startFailure(error, options));
@@ -51,16 +49,13 @@ In the folder of your Pulumi program, run:
 Press Ctrl-C to stop the emulator. Its objects are then lost.`;
 }
 
-function requestLine({ at, method, path, query, status, fault }: LoggedRequest): string {
-  const search = new URLSearchParams(query).toString();
-  const time = new Date(at).toISOString().slice(11, 19);
-  const reply = status === 0 ? "no reply" : status;
-  return `${time} ${method} ${path}${search && `?${search}`} ${reply}${fault ? ` (${fault})` : ""}`;
-}
-
-function jsonLine({ at, method, path, query, status, fault }: LoggedRequest): string {
+function requestLine({ at, method, path, query, status, fault }: LoggedRequest, json = false): string {
+  const time = new Date(at).toISOString();
   const reply = status === 0 ? null : status;
-  return JSON.stringify({ time: new Date(at).toISOString(), method, path, query, status: reply, fault });
+  if (json) return JSON.stringify({ time, method, path, query, status: reply, fault });
+  const search = new URLSearchParams(query).toString();
+  const target = `${path}${search && `?${search}`}`;
+  return `${time.slice(11, 19)} ${method} ${target} ${reply ?? "no reply"}${fault ? ` (${fault})` : ""}`;
 }
 
 function startFailure(error: unknown, { host, port }: EmulatorOptions): string {

@@ -193,10 +193,7 @@ function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployme
 /** The number of concurrent GET requests. A low limit wastes few requests if the service doesn't support GET. */
 const CONCURRENT_GETS = 16;
 
-/**
- * Fetches an object that a list contains, because a list may omit properties (§4.4) or normalize values differently. If the token can't
- * read single objects, returns the list item unchanged.
- */
+/** Fetches a listed object, because lists may omit or normalize values (§4.4). If the token can't read it, keeps the list item. */
 async function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;
   try {

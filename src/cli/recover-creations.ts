@@ -92,10 +92,7 @@ function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | 
   return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
 
-/**
- * Returns the record of the unfinished creation that a pending creation has resumed. If the resumed attempt failed, the provider may have
- * sent a second request with the next key.
- */
+/** Returns the record of the creation that a pending creation has resumed. If the resumed attempt failed, the next key may be in use. */
 function resumedBy(
   { inputs: { key } }: PendingCreation,
   replaced: Resource | undefined,
@@ -130,10 +127,7 @@ function newEntry(
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
 }
 
-/**
- * The status of a creation's journal entry, as described in docs/recovery.md. Existing entries are never overwritten, because they may
- * contain more details than the state.
- */
+/** The status of a journal entry, as in docs/recovery.md. Existing entries are kept, because they may contain more details. */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
 export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
@@ -210,8 +204,7 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
 }
 
 /**
- * Removes the journal entries of a resource, and gives up its unfinished creations on this machine. By default, entries for all endpoints
- * are removed. A dry run only counts the entries.
+ * Removes the journal entries of a resource, and gives up its unfinished creations on this machine.
  *
  * @returns the numbers of removed entries and abandoned creations, or undefined if the journal can't be changed
  */

@@ -209,10 +209,7 @@ function stackJournals(
 
 const ENDPOINT_OPTION = "the option --endpoint";
 
-/**
- * Returns the journal folder that the next `up` uses. If the stack's configuration can't be read or no longer contains the endpoint, the
- * folder comes from the last `up`.
- */
+/** Returns the journal folder of the next `up`. Without a usable configuration, the folder comes from the last `up`. */
 function journalDirOf(
   providers: readonly StackProvider[],
   config: Configuration | undefined,

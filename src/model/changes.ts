@@ -23,8 +23,7 @@ export interface ChangeOptions {
 }
 
 /**
- * Reports whether `ignoreChanges` contains a property. A path also applies to all nested properties. A path that ends in `*` also applies
- * to its parent.
+ * Reports whether `ignoreChanges` contains a property. A path applies to all nested properties, and to its parent if it ends in `*`.
  *
  * @param property the steps to the property, such as `["labels", "env"]`
  */

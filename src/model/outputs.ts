@@ -84,10 +84,7 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
-/**
- * Returns the names of the optional properties that the object's own URL has returned, including unmanaged properties. Other replies may
- * omit properties, so they are ignored.
- */
+/** Returns the names of the optional properties that the object's own URL has returned, because other replies may omit properties. */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,

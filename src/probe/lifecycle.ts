@@ -166,10 +166,7 @@ export class Lifecycle {
     }
   }
 
-  /**
-   * Lists the objects whose names begin with the probe's prefix. A service that ignores idempotency keys may have created several
-   * objects, and an operation may not contain the id of its object.
-   */
+  /** Lists the objects of the probe by their names, because ignored keys may have created several, and operations may lack an id. */
   async list(kind: KindName = "instance", project = this.projectId): Promise<readonly ApiObject[]> {
     if (kind === "project" && this.record.project !== undefined) return [];
     const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));

@@ -158,10 +158,7 @@ export function shortTraces(isLookedUp: boolean) {
   };
 }
 
-/**
- * At the end of a program run, warns about unfinished creations of resources that the program no longer declares. The provider resumes the
- * creations of declared resources. Previews don't warn.
- */
+/** At the end of `up`, warns about unfinished creations of resources that the program no longer declares. Nothing resumes them. */
 export function watchForUnfinished(): void {
   if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnfinished(entriesOfStack));
 }
