@@ -20,8 +20,8 @@ export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name
 }
 
 /**
- * Returns the pending creations that need a journal entry, the latest first. A creation needs no entry if it adopts an existing object or
- * if the state already contains its key. The engine saves the key and the arguments before it calls the provider.
+ * Returns the pending creations that need a journal entry, the latest first. No entry is needed if the resource adopts an existing object,
+ * or if the state already contains the key of the creation. The engine saves the key and the arguments before it calls the provider.
  */
 export function interruptedCreations(deployment: Deployment) {
   const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));

@@ -121,7 +121,7 @@ interface Bag {
   readonly unknown?: Readonly<Properties> | undefined;
 }
 
-/** The inputs of a resource, as the program declares it. */
+/** The inputs that the program declares for a resource. */
 export interface Desired extends Arguments, HiddenInputs, Bag {
   readonly [role]: "desired";
 }
