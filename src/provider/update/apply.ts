@@ -208,7 +208,9 @@ async function operationFailure(
     const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
     if (isCloudInfraError(seen) && isConfirmedAbsence(seen)) return objectMissing(context, change, seen);
   }
-  return partialUpdate(change, failure, failure.hint, { operation: { id: operation.id, url: operation.url } });
+  return partialUpdate(change, failure, failure.hint, {
+    operation: { id: operation.id, url: operation.url },
+  });
 }
 
 /**
