@@ -119,23 +119,28 @@ function currentLabels(field: Field, shown: unknown): Labels {
   return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
 }
 
-/** Throws an error if the reply omits unmanaged fields that the object's own URL has returned, and that the update would remove. */
+/**
+ * Throws an error if the reply omits unmanaged fields that the object's own URL has returned, and that the update would remove. If the
+ * object's own URL omits a field at a new revision, another user has removed the field.
+ */
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Recorded },
-  { fields, isFromOwnUrl }: ApiObject,
+  { fields, revision, isFromOwnUrl }: ApiObject,
 ): void {
   const { unmanaged = {}, shown = [] } = olds;
   const hidden = kind.fields.filter(
     ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
   );
-  if (isFromOwnUrl || hidden.length === 0) return;
+  if ((isFromOwnUrl && revision !== olds.revision) || hidden.length === 0) return;
   const names = hidden.map(({ name }) => name).join(", ");
   throw new CloudInfraError(
     "revision_conflict",
-    `the service returned ${kind.name} ${id} only in a list that omits ${names}, so the update would remove unmanaged values`,
+    `the service returned ${kind.name} ${id} without ${names}, so the update would remove unmanaged values`,
     {
-      hint: `Run \`pulumi up\` again when the service returns the ${kind.name} by its id. Nothing was overwritten`,
+      hint:
+        `Run \`pulumi up\` again when the service returns ${names}. Lists may omit properties, and so may replies to a token with fewer permissions. ` +
+        `If the values no longer exist, change the ${kind.name} in the service, then run \`pulumi refresh\`. Nothing was overwritten`,
     },
   );
 }

@@ -10,7 +10,8 @@ export class PartialState extends CloudInfraError {
     readonly why: CloudInfraError,
     readonly id: string,
     readonly outs: Recorded,
-    hint: string,
+    /** @default the hint for the error's code */
+    hint: string | undefined,
   ) {
     super(why.code, why.summary, { ...detailsOf(why), hint, cause: why });
   }

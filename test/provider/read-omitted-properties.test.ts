@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../src/model/state";
-import { instanceNews, SSH_KEY } from "./samples";
+import { instanceNews, OTHER_KEY, SSH_KEY } from "./samples";
 import { existingInstance, startService } from "./service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -129,5 +129,41 @@ describe("a property that the service omits is unknown, not removed,", () => {
     service.emulator.behaviour.spelling = omitting;
     service.emulator.touch(id);
     expect((await service.instances.read(id, older)).inputs).toMatchObject(everything);
+  });
+});
+
+describe("a property that somebody has removed is drift even if a lagging list still shows it", () => {
+  /** Omits empty values from the replies to GET requests of single instances. */
+  const spelling = (instance: Readonly<Properties>, place: string): object =>
+    place === "item"
+      ? instance
+      : Object.fromEntries(
+          Object.entries(instance).filter(([, value]) => Object.keys(Object(value ?? {})).length > 0),
+        );
+
+  test.each([
+    ["publicIp", "203.0.113.5", { public_ip: null }],
+    ["sshKeys", [SSH_KEY], { ssh_keys: [] }],
+    ["labels", { team: "web" }, { labels: {} }],
+  ])("%s", async (name, value, removed) => {
+    const service = await startService({ behaviour: { spelling } });
+    const { emulator, clock } = service;
+    const pass = (ms: number) => clock.sleep(ms, new AbortController().signal);
+    const others = { name: "db", __urn: `${instanceNews().__urn}-2`, __key: OTHER_KEY };
+    const first = await existingInstance(service, { [name]: value });
+    const second = await existingInstance(service, others);
+    const { instances: alone } = await service.newProviders();
+    const { props: before = {} } = await alone.read(first.id, first.state);
+    Object.assign(emulator.behaviour, { lagMs: 20_000, lagIn: "lists", lagPart: "fields" });
+    emulator.edit(first.id, { flavor: "m1.large" });
+    await pass(30_000);
+    emulator.edit(first.id, removed); // the list doesn't contain this change yet
+    const { instances } = await service.newProviders();
+    const [{ inputs } = {}] = await Promise.all([
+      instances.read(first.id, before),
+      instances.read(second.id, second.state),
+    ]);
+    expect(inputs).toMatchObject({ flavor: "m1.large" });
+    expect(inputs?.[name] ?? {}).not.toEqual(value);
   });
 });

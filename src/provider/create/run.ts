@@ -17,6 +17,7 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
+import { withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import { compareCreated, idReused, isIdReusedSince } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
@@ -147,10 +148,7 @@ async function confirmReplayedObject(
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
     if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object, key)))
-      return {
-        kind: "created",
-        object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } },
-      };
+      return { kind: "created", object: withOmittedFields(object, seen) };
   }
   const message = `${context.kind.name} ${object.id} was created by an interrupted run, but no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };

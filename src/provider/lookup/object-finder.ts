@@ -11,6 +11,7 @@ import {
   type ObjectRef,
   resultInList,
   toLookupResult,
+  withOmittedFields,
 } from "./object-getter";
 
 /** Looks up objects with GET, or in complete lists if they are cheaper or the service doesn't support GET (§4.3, §4.4). */
@@ -107,9 +108,7 @@ export class ObjectFinder {
   /** Completes a list item with the result of GET. If GET isn't supported or doesn't find the object, returns the item unchanged. */
   async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
     const found = await this.gets.getAgain(ref, options);
-    if (found === undefined) return item;
-    const { fields, revision = item.revision } = found;
-    return { ...item, ...found, fields: { ...item.fields, ...fields }, revision };
+    return found === undefined ? item : withOmittedFields(item, found);
   }
 
   /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: requested after this call */

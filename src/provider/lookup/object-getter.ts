@@ -171,6 +171,13 @@ export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): 
   return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
 }
 
+/** Adds the fields and the revision that a later reply omits. Fields from a different revision may be outdated, so they are left out. */
+export function withOmittedFields(before: ApiObject, now: ApiObject): ApiObject {
+  const { revision = before.revision } = now;
+  const fields = now.revision === before.revision ? { ...before.fields, ...now.fields } : now.fields;
+  return { ...before, ...now, fields, revision };
+}
+
 /** The statuses of a deleted object that the service still returns. */
 const DELETED_STATUSES = new Set([
   ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],

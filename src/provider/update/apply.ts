@@ -186,7 +186,7 @@ async function finishOrKeep(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return undefined;
-    if (error.code === "operation_failed") throw await operationFailure(context, change, error);
+    if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
     const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
@@ -194,15 +194,23 @@ async function finishOrKeep(
   }
 }
 
-/** Returns the error for a failed operation. An earlier attempt with a lost reply may have renamed the object. */
+/**
+ * Returns the error for a failed operation. The operation may have changed some properties, so the next run compares the requested values
+ * with the object. An earlier attempt with a lost reply may have renamed the object.
+ */
 async function operationFailure(
   context: Context,
   change: Change,
   failure: CloudInfraError,
+  operation: Operation,
 ): Promise<CloudInfraError> {
-  if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
-  const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
-  return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
+  if (mayBeRenamed(change.olds, pendingUpdate(change))) {
+    const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
+    if (isCloudInfraError(seen) && isConfirmedAbsence(seen)) return objectMissing(context, change, seen);
+  }
+  return partialUpdate(change, failure, failure.hint, {
+    operation: { id: operation.id, url: operation.url },
+  });
 }
 
 /**
@@ -262,7 +270,7 @@ function renameOf(change: Change, reported?: ReportedId) {
 function partialUpdate(
   change: Change,
   error: CloudInfraError,
-  hint: string,
+  hint: string | undefined,
   more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };

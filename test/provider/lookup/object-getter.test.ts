@@ -34,9 +34,7 @@ describe.each([404, 405, 501])("an instance whose GET is answered with %d", (sta
     const { service, web, id, theirs, failGet } = await othersFields();
     const fault = failGet(status, Number.POSITIVE_INFINITY);
     const said = await web.up({ flavor: "m1.large" });
-    expect(said).toContain(
-      "in a list that omits sshKeys, labels, so the update would remove unmanaged values",
-    );
+    expect(said).toContain("without sshKeys, labels, so the update would remove unmanaged values");
     expect(said).toContain("Nothing was overwritten");
     expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
     fault.off();

@@ -88,3 +88,28 @@ describe("an update that the service shows before its operation ends", () => {
     expect(web.inState().inputs).toMatchObject({ flavor: "m1.small", network: "theirs" });
   });
 });
+
+test.each([{}, { getObject: 405 }] as const)(
+  "a reverted program reverts what a failed operation has changed: %j",
+  async (behaviour) => {
+    let applied = (): void => {};
+    const { service, web } = await oneInstance({
+      behaviour: { ...behaviour, putReply: 202 },
+      onRequest: ({ path }) => path.startsWith("/v1/operations/") && applied(),
+    });
+    const { emulator } = service;
+    await web.up();
+    emulator.failNextOperation({ kind: "update" });
+    // The operation changes the flavor, and fails in a later step.
+    applied = () => {
+      applied = () => {};
+      emulator.edit(web.inState().id, { flavor: "m1.large" });
+    };
+    const said = await web.up({ flavor: "m1.large" });
+    expect(said).toContain("code operation_failed");
+    expect(said).toContain("Fix the reported problem");
+    expect(await web.up()).toBeUndefined();
+    expect(there(service).flavor).toBe("m1.small");
+    await web.expectOne();
+  },
+);
