@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
+import type { JsonObject } from "./body";
 import { pathOf } from "./endpoint";
 import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, type Operations, parseAccepted } from "./operations";
@@ -68,7 +69,15 @@ export function createCollections(send: Send, operations: Operations, revisionFi
 
   function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
-    return followPages((cursor) => send({ ...request, query: { ...query, cursor } }, options), revisionField);
+    return followPages(async (cursor) => {
+      const reply = await send({ ...request, query: { ...query, cursor } }, options);
+      const { error, errors }: JsonObject = Object(reply.json);
+      // Some services report an outage with status 200. Their list is then incomplete.
+      const problem = operations.problemOf({ error, errors });
+      if (problem !== undefined)
+        throw badReply(reply, "the service returned an error instead of a list", problem);
+      return reply;
+    }, revisionField);
   }
 
   const projectPages = (options: CallOptions): AsyncIterable<Page> =>
