@@ -142,6 +142,10 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
+function isRejectedCursor(error: unknown): boolean {
+  return isRejectedArgument(error) || (isCloudInfraError(error) && error.status === 404);
+}
+
 /** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
 const flag = v.pipe(
   v.unknown(),
@@ -171,8 +175,15 @@ async function* followPages(
   revisionField: string | undefined,
 ): AsyncGenerator<Page, void, undefined> {
   const seen = new Set<string>();
+  let isComplete = false;
   for (let cursor: string | undefined; ; ) {
-    const reply = await fetchPage(cursor);
+    let reply: ApiReply;
+    try {
+      reply = await fetchPage(cursor);
+    } catch (error) {
+      if (isComplete && isRejectedCursor(error)) return;
+      throw error;
+    }
     const page = v.safeParse(pageSchema, reply.json);
     if (!page.success) throw notAPage(reply);
     const next = cursorAfter(page.output, seen, reply);
@@ -183,6 +194,7 @@ async function* followPages(
     if (next === undefined) return;
     seen.add(next);
     cursor = next;
+    isComplete = page.output.has_more === false;
   }
 }
 
@@ -196,7 +208,7 @@ function cursorAfter(
       throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");
     return undefined;
   }
-  // Some services return a cursor even on the last page, where `has_more` is false.
+  // Some services return a cursor even on the last page, where `has_more` is false. They may reject that cursor.
   if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
   if (seen.has(next)) throw badReply(reply, "the list returned the same cursor twice");
   return next;

@@ -80,6 +80,23 @@ describe("a list", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it.each([400, 404, 422])(
+    "ends with has_more false if the service rejects the cursor of that page with %i",
+    async (status) => {
+      const last = { body: { items: items("a"), next_cursor: 0, has_more: false } };
+      const { origin } = await startService(inTurn(last, { status }));
+      const { client, call } = clientOf(origin);
+      expect(ids(await client.projects.list(call))).toEqual(["a"]);
+    },
+  );
+
+  it("fails if the service rejects the cursor of a page without has_more false", async () => {
+    const page = { body: { items: items("a"), next_cursor: "x" } };
+    const { origin } = await startService(inTurn(page, { status: 400 }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "refused" });
+  });
+
   it.each([
     ["error", { code: "shard_unavailable", status: 503 }, { code: "shard_unavailable" }],
     ["error", "zone eu-2 is unavailable", { detail: "zone eu-2 is unavailable" }],
