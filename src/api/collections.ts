@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
+import type { JsonObject } from "./body";
 import { pathOf } from "./endpoint";
 import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, type Operations, parseAccepted } from "./operations";
@@ -68,7 +69,15 @@ export function createCollections(send: Send, operations: Operations, revisionFi
 
   function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
-    return followPages((cursor) => send({ ...request, query: { ...query, cursor } }, options), revisionField);
+    return followPages(async (cursor) => {
+      const reply = await send({ ...request, query: { ...query, cursor } }, options);
+      const { error, errors }: JsonObject = Object(reply.json);
+      // Some services report an outage with status 200. Their list is then incomplete.
+      const problem = operations.problemOf({ error, errors });
+      if (problem !== undefined)
+        throw badReply(reply, "the service returned an error instead of a list", problem);
+      return reply;
+    }, revisionField);
   }
 
   const projectPages = (options: CallOptions): AsyncIterable<Page> =>
@@ -133,6 +142,10 @@ function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
+function isRejectedCursor(error: unknown): boolean {
+  return isRejectedArgument(error) || (isCloudInfraError(error) && error.status === 404);
+}
+
 /** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
 const flag = v.pipe(
   v.unknown(),
@@ -162,8 +175,15 @@ async function* followPages(
   revisionField: string | undefined,
 ): AsyncGenerator<Page, void, undefined> {
   const seen = new Set<string>();
+  let isComplete = false;
   for (let cursor: string | undefined; ; ) {
-    const reply = await fetchPage(cursor);
+    let reply: ApiReply;
+    try {
+      reply = await fetchPage(cursor);
+    } catch (error) {
+      if (isComplete && isRejectedCursor(error)) return;
+      throw error;
+    }
     const page = v.safeParse(pageSchema, reply.json);
     if (!page.success) throw notAPage(reply);
     const next = cursorAfter(page.output, seen, reply);
@@ -174,6 +194,7 @@ async function* followPages(
     if (next === undefined) return;
     seen.add(next);
     cursor = next;
+    isComplete = page.output.has_more === false;
   }
 }
 
@@ -187,7 +208,7 @@ function cursorAfter(
       throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");
     return undefined;
   }
-  // Some services return a cursor even on the last page, where `has_more` is false.
+  // Some services return a cursor even on the last page, where `has_more` is false. They may reject that cursor.
   if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
   if (seen.has(next)) throw badReply(reply, "the list returned the same cursor twice");
   return next;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { textSchema } from "../diagnostics/problem";
+import { type Problem, textSchema } from "../diagnostics/problem";
 import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
@@ -130,8 +130,8 @@ export function toObject(
 }
 
 /** Creates the error for a successful reply with invalid content. The service may have processed the request. */
-export function badReply({ request, status }: ApiReply, message: string): CloudInfraError {
-  return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
+export function badReply({ request, status }: ApiReply, message: string, problem?: Problem): CloudInfraError {
+  return new CloudInfraError("bad_reply", message, { ...request, status, sent: true, problem });
 }
 
 /** The common names of fields that contain the revision. */

@@ -101,6 +101,8 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
       const address = addressOf(reply);
       return address && { ...address, status: "pending", resource, retryAfterMs: reply.retryAfterMs };
     },
+    /** Parses an error inside a successful reply. Returns `undefined` if the error is empty. */
+    problemOf: (error: unknown) => problemOf(error, redact),
   };
 }
 
@@ -119,7 +121,7 @@ function problemOf(error: unknown, redact: (text: string) => string): Problem | 
   return parseProblem(cleaned) ?? { detail, errors: [], extensions: {} };
 }
 
-/** Reports whether a value is empty or has only empty members. Some services return an empty error in a successful operation. */
+/** Reports whether a value is empty or has only empty members. Some services return an empty error after a success. */
 function isBlank(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
   return value === undefined || value === null || value === false || value === "" || value === 0;

@@ -55,12 +55,12 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
   try {
-    const { project, instances } = await listProject(session, options.project);
+    const { project, instances, isElsewhere } = await listProject(session, options.project);
     const context = listingContext(instanceKind, session);
     const projects = options.withProject ? [project] : [];
     const parts = [
       await declareAll(listingContext(projectKind, session), projects, stack),
-      await declareAll(context, instances, stack, options.project),
+      await declareAll(context, instances, stack, { project: options.project, isElsewhere }),
     ];
     const all: Declarations = {
       declared: parts.flatMap(({ declared }) => declared),
@@ -138,24 +138,25 @@ async function listProject(session: Session, id: string) {
           : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
     });
   }
+  /** Reports whether an instance belongs to another project. Some services omit the project, or return its name, a path or a URN (§4.4). */
+  const isElsewhere = ({ fields }: ApiObject): boolean => {
+    const shown = referencedId(fields.project);
+    if (typeof shown !== "number" && typeof shown !== "string") return false;
+    const names = (one: ApiObject): unknown[] => [one.id, one.fields.name];
+    // An id may also contain "/".
+    const matches = projects.filter((one) => names(one).some((name) => `/${shown}`.endsWith(`/${name}`)));
+    return matches.length > 0 && !matches.includes(project);
+  };
   const instances = await session.client.instances.list({ project: id }, context);
-  return { project, instances: instances.filter((instance) => mayBeIn(id, instance)) };
+  return { project, instances: instances.filter((one) => !isElsewhere(one)), isElsewhere };
 }
 
-/** Reports whether an instance may belong to a project. Some services omit the project, or return it in a form other than its id (§4.4). */
-function mayBeIn(id: string, { fields }: ApiObject): boolean {
-  const project = referencedId(fields.project);
-  const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  // The service may return a path such as `projects/prj-1`, and an id may also contain "/".
-  return !isId || `/${project}`.endsWith(`/${id}`);
-}
-
-/** Declares the objects that can be imported. If a project is given, objects of other projects are skipped. */
+/** Declares the objects that can be imported. Instances of other projects than the given one are skipped. */
 async function declareAll(
   context: Context,
   items: readonly ApiObject[],
   stack: Deployment,
-  project?: string,
+  { project, isElsewhere }: { project?: string; isElsewhere?: (instance: ApiObject) => boolean } = {},
 ): Promise<Declarations> {
   const selected: ApiObject[] = [];
   const omitted: Omission[] = [];
@@ -169,7 +170,7 @@ async function declareAll(
     const some = selected.slice(at, at + CONCURRENT_GETS);
     objects.push(...(await Promise.all(some.map((item) => complete(context, item)))));
   }
-  const ofProject = objects.filter((one) => project === undefined || mayBeIn(project, one));
+  const ofProject = objects.filter((one) => !isElsewhere?.(one));
   const taken = stack.resources
     .filter(({ urn }) => isUrnOf(context.kind, urn))
     .flatMap(({ urn }) => resourceName(urn) ?? []);

@@ -103,7 +103,8 @@ function* prefixes(lower: string, form: string): Generator<Span> {
   for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
     let end = least;
     while (end < lower.length && lower[end] === form[end - start]) end += 1;
-    if (!LETTER_OR_DIGIT.test(lower.slice(end, end + 2))) yield [start, end];
+    while (end >= least && LETTER_OR_DIGIT.test(lower.slice(end, end + 2))) end -= 1;
+    if (end >= least) yield [start, end];
   }
 }
 
@@ -142,8 +143,8 @@ function beginningAtEnd(text: string, form: string): number {
   return start < 0 ? 0 : text.length - start;
 }
 
-/** Matches a letter or a digit, which may consist of two UTF-16 code units. */
-const LETTER_OR_DIGIT = /^[\p{L}\p{N}]/u;
+/** Matches a letter or a digit, which may consist of two UTF-16 code units, or the second unit of any character. */
+const LETTER_OR_DIGIT = /^[\p{L}\p{N}\p{Cs}]/u;
 
 /** Replaces the given spans of a text. Overlapping spans are replaced together. */
 function withoutSpans(text: string, spans: readonly Span[]): string {

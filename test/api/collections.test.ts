@@ -80,6 +80,44 @@ describe("a list", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it.each([400, 404, 422])(
+    "ends with has_more false if the service rejects the cursor of that page with %i",
+    async (status) => {
+      const last = { body: { items: items("a"), next_cursor: 0, has_more: false } };
+      const { origin } = await startService(inTurn(last, { status }));
+      const { client, call } = clientOf(origin);
+      expect(ids(await client.projects.list(call))).toEqual(["a"]);
+    },
+  );
+
+  it("fails if the service rejects the cursor of a page without has_more false", async () => {
+    const page = { body: { items: items("a"), next_cursor: "x" } };
+    const { origin } = await startService(inTurn(page, { status: 400 }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "refused" });
+  });
+
+  it.each([
+    ["error", { code: "shard_unavailable", status: 503 }, { code: "shard_unavailable" }],
+    ["error", "zone eu-2 is unavailable", { detail: "zone eu-2 is unavailable" }],
+    [
+      "errors",
+      [{ detail: "zone eu-2 is unavailable" }],
+      { errors: [{ detail: "zone eu-2 is unavailable" }] },
+    ],
+  ])("fails with the reported problem if a page with status 200 has %s: %j", async (name, error, problem) => {
+    const { origin } = await startService(() => ({ body: { items: [], has_more: false, [name]: error } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.list({}, call))).toMatchObject({ code: "bad_reply", problem });
+  });
+
+  it("may have an empty error", async () => {
+    const blank = { error: { code: "", status: 0 }, errors: [] };
+    const { origin } = await startService(() => ({ body: { items: items("a"), has_more: false, ...blank } }));
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.instances.list({}, call))).toEqual(["a"]);
+  });
+
   it("fails if an item has no id", async () => {
     const { origin } = await startService(inTurn({ body: { items: [{ name: "web" }], next_cursor: null } }));
     const { client, call } = clientOf(origin);

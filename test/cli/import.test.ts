@@ -21,7 +21,12 @@ interface Setting {
   readonly answer?: (path: string) => Answer | undefined;
 }
 
-/** Creates a program's folder, and a service with one project, whose id is a number. */
+const PROJECTS = [
+  { id: 101, name: "shop", region: "eu-1" },
+  { id: 102, name: "blog", region: "eu-1" },
+];
+
+/** Creates a program's folder, and a service with two projects, whose ids are numbers. */
 async function imported({
   instances = [INSTANCE],
   resources = [],
@@ -31,7 +36,7 @@ async function imported({
 }: Setting) {
   const { dir } = machine();
   const service: Service = await startService(({ path }) => {
-    const items = path.endsWith("/projects") ? [{ id: 101, name: "shop", region: "eu-1" }] : instances;
+    const items = path.endsWith("/projects") ? PROJECTS : instances;
     const list = { body: { items, has_more: false, next_cursor: null } };
     return answer(path) ?? (/s$/.test(path) ? list : { status: 404 });
   });
@@ -92,6 +97,8 @@ describe("`import`", () => {
   it("omits instances of other projects that the service returns anyway, and those that can't be declared", async () => {
     const others = [
       { ...INSTANCE, id: 8, project: 102 },
+      { ...INSTANCE, id: 10, project: "blog" },
+      { ...INSTANCE, id: 11, project: "/v1/projects/102" },
       { ...INSTANCE, id: 9, project: null, flavor: "" },
     ];
     const { run, text } = await imported({ instances: [INSTANCE, ...others] });
@@ -152,6 +159,9 @@ describe("`import`", () => {
 
   it.each<[string, unknown, unknown, unknown]>([
     ["as a path", "/v1/projects/101", undefined, "/v1/projects/101"],
+    ["as its name", "shop", undefined, "shop"],
+    ["with a prefix", "prj-101", undefined, "prj-101"],
+    ["as a URN", "urn:cis:project:101", undefined, "urn:cis:project:101"],
     ["as a path in the reply to GET", null, "/v1/projects/101", "/v1/projects/101"],
     ["by its name", { name: "shop" }, undefined, "shop"],
     ["by its UUID", null, { kind: "project", name: "shop", uuid: "8a1c" }, "8a1c"],

@@ -131,6 +131,13 @@ describe("redaction", () => {
     expect(redact('"https:/" was cut', secrets)).toBe('"https:/" was cut');
   });
 
+  it("replaces the first words of a secret, even if different words follow", () => {
+    const secrets = ["correct horse battery staple"];
+    expect(redact("correct horse battery is too long", secrets)).toBe("[secret] is too long");
+    expect(redact("correct horses are too long", secrets)).toBe("correct horses are too long");
+    expect(redact("correct-horse-𝐚𝐜 is too long", ["correct-horse-𝐚𝐛"])).toBe("[secret]-𝐚𝐜 is too long");
+  });
+
   it("replaces a secret that contains another one completely", () => {
     expect(redact("token-long-rest", ["token", "token-long-rest"])).toBe("[secret]");
   });

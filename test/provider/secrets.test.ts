@@ -24,6 +24,18 @@ test("a secret name is not in the warning about the possible object of a failed 
   expect(service.warnings.join("\n")).not.toContain(SECRET);
 });
 
+test.each([
+  ["hunter2-key", "replaced", "[secret]"],
+  ["team", "kept, because it may be an ordinary word", "team"],
+])("the key %s of a secret label is %s in errors", async (key, _, shown) => {
+  const service = await startService();
+  const saved = await existingInstance(service);
+  service.emulator.refuseUpdatesOf("labels", { detail: `the label ${key} isn't allowed` });
+  const news = changed(saved, { labels: { [key]: "some-value" }, __secrets: ["labels"] });
+  const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+  expect(message).toContain(`the label ${shown} isn't allowed`);
+});
+
 describe("a secret as the service normalizes it", () => {
   const flavor = { flavor: "small", __secrets: ["flavor"] };
   const spelling = (now: object) => ({ ...now, flavor: `flv-of-${Object(now).flavor}` });
