@@ -17,7 +17,7 @@ import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import { withOmittedFields } from "../lookup/object-getter";
+import { isDeleted, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import { compareCreated, idReused, isIdReusedSince } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
@@ -236,7 +236,8 @@ async function readCreatedObject(
   if (isResumed && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
     // A valid result link doesn't prove that the service supports GET for single objects.
-    return await client.readResult(operation, context);
+    const object = await client.readResult(operation, context);
+    if (!isResumed || !isDeleted(object)) return object;
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);

@@ -137,6 +137,16 @@ describe("the next `up` creates another object with another key if the killed cr
     await web.expectOne();
   });
 
+  test("an instance that the service still returns with the status deleted", async () => {
+    const { service, web } = await oneInstance({ behaviour: { softDelete: "deleted" } });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [id = ""] = service.emulator.instances.keys();
+    service.emulator.edit(id, { status: "deleted" });
+    expect(await web.up()).toBeUndefined();
+    expect(web.inState().id).not.toBe(id);
+  });
+
   test("a failure, and every machine derives the same next key, so that nothing is created twice", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });
