@@ -7,8 +7,15 @@ import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { emptyFolder } from "../../journal/folder";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { projectNews } from "../samples";
-import { existingInstance, existingProject, failureOf, type Service, startService } from "../service";
+import { instanceNews, OTHER_KEY, projectNews } from "../samples";
+import {
+  errorOf,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Service,
+  startService,
+} from "../service";
 
 const SHORT = { __timeouts: { create: "5s" } };
 const OLD = URN.replace("::web", "::old");
@@ -492,4 +499,23 @@ describe("a project that was reported to the engine, but not saved", () => {
     expect((await projects.create(inputs)).id).toBe(id);
     expect(service.emulator.projects.size).toBe(1);
   });
+});
+
+test("two resources don't share an object that the service returns for both creations", async () => {
+  let linkOperations = (): void => {};
+  const service = await startService({ behaviour: { operationMs: 0 }, onRequest: () => linkOperations() });
+  const first = await existingInstance(service);
+  const { instances } = await service.newProviders();
+  const project = first.inputs.project;
+  const { inputs: one } = await instances.check(first.inputs, { ...first.inputs, __key: OTHER_KEY });
+  await instances.diff(first.id, first.state, one);
+  const news = instanceNews({ project, __urn: URN.replace("::web", "::twin"), __key: OTHER_KEY });
+  const { inputs } = await instances.check({}, news);
+  linkOperations = () => {
+    for (const operation of service.emulator.operations.values())
+      Object.assign(operation, { resultPath: `/v1/instances/${first.id}` });
+  };
+  const said = await errorOf(instances.create(inputs));
+  expect(said).toContain("is already managed by");
+  expect(service.emulator.instances.has(first.id)).toBe(true);
 });
