@@ -23,8 +23,11 @@ const objectId = v.pipe(
   v.transform(({ id }) => id),
 );
 
+/** The schema of a bare id. A string without a digit is probably a status, a type or a name, and a string with a slash is a path. */
+const bareId = v.pipe(idSchema, v.regex(/^[^\s/]*\d[^\s/]*$/));
+
 /** The schema of a reference: the id of an object, or an object with an id. */
-const reference = optional(v.union([idSchema, objectId]));
+const reference = optional(v.union([bareId, objectId]));
 
 const operationSchema = v.looseObject({
   id: optional(idSchema),

@@ -83,6 +83,8 @@ describe("an operation", () => {
     [{ resource_id: "ins-1" }, "ins-1"],
     [{ resource: "ins-1" }, "ins-1"],
     [{ resource: { id: 5 } }, "5"],
+    [{ resource: "instance", result: "success" }, undefined],
+    [{ resource: "/v1/instances/ins-1" }, undefined],
     [{ result: { id: "ins-1" } }, "ins-1"],
     [{ result_url: "https://elsewhere.example/v1/instances/ins-1" }, "ins-1"],
     [{ result_url: "https://elsewhere.example/images/img-1" }, undefined],
