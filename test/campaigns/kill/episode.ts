@@ -159,10 +159,14 @@ async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
 }
 
 /** Refreshes the state when no operation is running. */
-async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]> {
+async function refreshed(scene: Scene): Promise<Finding[]> {
+  const { stack, machine, emulator } = scene;
   await everythingAnswered(emulator);
   emulator.finishOperations();
-  const { code, output } = await stack.start(machine, "refresh").ended;
+  const first = await stack.start(machine, "refresh").ended;
+  const isGone = first.output.includes("`pulumi state delete <urn>`");
+  if (isGone) await forgetGone(scene);
+  const { code, output } = isGone ? await stack.start(machine, "refresh").ended : first;
   return code === 0 ? [] : [mismatch(`refresh ended with ${code}:\n${output}`)];
 }
 
