@@ -179,14 +179,15 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   if (pending?.key === undefined || (pending.operation === undefined && !pending.failed)) return id;
   const find = (one: string) => finder.find(objectRefOf(context.kind, one, state), context);
   const seen = pending.operation && (await fetchOperation(context, pending.operation));
-  if (seen !== undefined && !isTerminal(seen) && "found" in (await find(id))) return id;
+  if (seen !== undefined && !isTerminal(seen) && (pending.failed || "found" in (await find(id)))) return id;
   const end =
     seen === undefined || isTerminal(seen)
       ? seen
       : await context.progress.during("waiting for the creation to finish", () =>
           waitForOperationEnd(context, seen),
         );
-  const created = (end && client.resultId(end)) ?? id;
+  // The service may have reused the id of the operation of a failed creation.
+  const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
   const result = await find(created);
   const isOther =
     "found" in result && (await isIdReusedSince(context, result.found, pending, end, state.key));

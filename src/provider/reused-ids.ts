@@ -32,10 +32,9 @@ export function compareIdentity(
   const { createdAt, isEcho, name, remoteValues = {}, applied = {}, pending } = state;
   const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
   if (!isLaterMoment(fields.created_at, createdAt)) {
-    const isEarlier = !isEcho && isLaterMoment(createdAt, fields.created_at, LONGEST_CREATION_S);
-    return isEarlier && !isNamed(name, remoteValues.name, pending?.asked?.name, undefined)
-      ? "unclear"
-      : "same";
+    const isBefore = !isEcho && isLaterMoment(createdAt, fields.created_at, LONGEST_CREATION_S);
+    const isOtherName = fields.name !== undefined && !isNamed(name, remoteValues.name, pending?.asked?.name);
+    return isBefore && isOtherName ? "unclear" : "same";
   }
   const mayBeEnd = !isLaterMoment(fields.created_at, createdAt, LONGEST_CREATION_S);
   if (mayBeEnd && isEcho) return "same";
@@ -111,24 +110,25 @@ export function compareCreated(
   if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
   const isOtherName = fields.name !== undefined && !isNamed;
   const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
-  if (isEarlier(fields, evidence) && (isOtherName || hasFailed)) return "different";
+  if (isEarlier(fields, pending, evidence) && (isOtherName || hasFailed)) return "different";
   if (isOtherName && isAfter(toDate(startedAt ?? at + LATEST_START_MS), LONGEST_CREATION_S))
     return "different";
   // The service may have reused the id of the operation.
   const isUnclear =
     evidence === undefined
-      ? isOtherName || isAfter(toDate(at), LONGEST_CREATION_S)
+      ? !hasFailed && (isOtherName || isAfter(toDate(at), LONGEST_CREATION_S))
       : isOtherName && isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
-  return isUnclear && !hasFailed ? "unclear" : "same";
+  return isUnclear ? "unclear" : "same";
 }
 
-/** Reports whether an object was created long before the operation that it should result from. */
+/** Reports whether an object was created long before its creation was requested and started. An operation may wait before it starts. */
 function isEarlier(
   { created_at }: ApiObject["fields"],
+  { at }: Pending,
   evidence: Operation | ApiObject | undefined,
 ): boolean {
   const startedAt = evidence !== undefined && "startedAt" in evidence ? evidence.startedAt : undefined;
-  return isLaterMoment(toDate(startedAt), created_at, LONGEST_CREATION_S);
+  return [startedAt, at].every((start) => isLaterMoment(toDate(start), created_at, LONGEST_CREATION_S));
 }
 
 /**
@@ -156,7 +156,7 @@ export async function isIdReusedSince(
   );
   if (match === "same") return false;
   if (match === "unclear") throw operationReused(context, shown, pending);
-  const what = isEarlier(shown.fields, evidence)
+  const what = isEarlier(shown.fields, pending, evidence)
     ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
     : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
   await warnWithoutSecrets(

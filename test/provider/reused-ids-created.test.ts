@@ -172,6 +172,18 @@ describe("the object with the id from a failed creation isn't deleted if it is a
     expect(service.emulator.instances.get(theirs.id)?.fields.name).toBe("theirs");
   });
 
+  test("by `destroy`, even if the operation's id now belongs to an operation on that object", async () => {
+    const { service, web } = await failed();
+    const other = service.emulator.addInstance({ project: web.project, name: "other" });
+    for (const operation of service.emulator.operations.values())
+      Object.assign(operation, {
+        ...{ outcome: "done", startedAt: other.createdAt, endsAt: other.createdAt },
+        resultPath: `/v1/instances/${other.id}`,
+      });
+    await web.destroy();
+    expect(service.emulator.instances.has(other.id)).toBe(true);
+  });
+
   test("by a refresh and the next `up`", async () => {
     const { service, web, theirs } = await failed();
     await web.refresh();
