@@ -14,7 +14,7 @@ import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, claimForImport } from "./live-objects";
-import type { EngineLog } from "./progress/progress";
+import type { EngineLog } from "./progress";
 import type { ResourceTracker } from "./resource-tracker";
 import type { Sessions } from "./session";
 

@@ -8,7 +8,7 @@ import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
 import type { ObjectRef } from "./lookup/object-getter";
-import { Progress } from "./progress/progress";
+import { Progress } from "./progress";
 import type { Session } from "./session";
 
 /** The context and limits of one create, read, update or delete call. */

@@ -19,7 +19,7 @@ import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
-import type { EngineLog } from "./progress/progress";
+import type { EngineLog } from "./progress";
 import type { Sessions } from "./session";
 
 /** The result of a diff. */

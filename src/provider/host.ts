@@ -28,7 +28,7 @@ import { create } from "./create";
 import { deleteResource } from "./delete";
 import { type DiffResult, diffResource } from "./diff";
 import { PartialState } from "./partial-state";
-import { type EngineLog, Progress } from "./progress/progress";
+import { type EngineLog, Progress } from "./progress";
 import { read } from "./read";
 import type { Sessions } from "./session";
 import { recordDeletion, type Shutdown } from "./shutdown";

@@ -3,7 +3,7 @@ import { instanceKind, projectKind } from "../model/resource-fields";
 import { nodeProblem } from "../package";
 import { systemClock } from "../polling/clock";
 import { type ProviderEnvironment, providerOf } from "./host";
-import { EngineLog } from "./progress/progress";
+import { EngineLog } from "./progress";
 import { Sessions } from "./session";
 import { Shutdown } from "./shutdown";
 

@@ -3,7 +3,7 @@ import { type Kind, withAddressField } from "../../src/model/resource-fields";
 import { deadlineIn } from "../../src/polling/clock";
 import type { Context } from "../../src/provider/context";
 import { ObjectFinder } from "../../src/provider/lookup/object-finder";
-import { Progress } from "../../src/provider/progress/progress";
+import { Progress } from "../../src/provider/progress";
 import { ResourceTracker } from "../../src/provider/resource-tracker";
 import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../polling/fake-clock";

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../../src/diagnostics/error";
 import type { Pause } from "../../src/polling/schedule";
-import { formatProgress, type ProgressStatus } from "../../src/provider/progress/progress";
+import { formatProgress, type ProgressStatus } from "../../src/provider/progress";
 
 /** A message that the provider shows in Pulumi's display, and what it means. */
 export interface StatusMessage {

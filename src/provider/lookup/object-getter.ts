@@ -2,7 +2,7 @@ import type { ApiObject, CallOptions, Client } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
-import type { Progress } from "../progress/progress";
+import type { Progress } from "../progress";
 import type { Objects } from "./list-cache";
 
 /** The maximum number of GETs that only test whether GET works, for each kind of object. */

@@ -3,7 +3,7 @@ import { assignAddress } from "../../../src/emulator/instances";
 import type { StoredInstance } from "../../../src/emulator/state";
 import type { Properties } from "../../../src/model/state";
 import { HostError, type HostProvider } from "../../../src/provider/host";
-import { EngineLog, type StatusLog } from "../../../src/provider/progress/progress";
+import { EngineLog, type StatusLog } from "../../../src/provider/progress";
 import { EngineCalls } from "../../provider/engine-calls";
 import { openProviders, Signals } from "../../provider/providers";
 import { overTheWire } from "../host/wire";

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Properties } from "../../../src/model/state";
-import { EngineLog } from "../../../src/provider/progress/progress";
+import { EngineLog } from "../../../src/provider/progress";
 import { oneInstance, URN } from "../one-instance";
 import { UNKNOWN_MAP, UNKNOWN_TEXT } from "../samples";
 

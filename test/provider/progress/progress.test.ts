@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import type { Pause } from "../../../src/polling/schedule";
-import { EngineLog, Progress } from "../../../src/provider/progress/progress";
+import { EngineLog, Progress } from "../../../src/provider/progress";
 import { FakeClock } from "../../polling/fake-clock";
 
 function row(inCi: boolean, verb = "creating") {

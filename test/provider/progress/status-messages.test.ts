@@ -4,7 +4,7 @@ import type { Page } from "../../../src/api/client";
 import { instanceKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
-import { EngineLog, Progress, type StatusLog } from "../../../src/provider/progress/progress";
+import { EngineLog, Progress, type StatusLog } from "../../../src/provider/progress";
 import { FakeClock } from "../../polling/fake-clock";
 import { FakeService } from "../fake-service";
 import { OneInstance } from "../one-instance";

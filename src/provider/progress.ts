@@ -1,10 +1,10 @@
 import { createRequire } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
-import type { CloudInfraError } from "../../diagnostics/error";
-import type { Clock } from "../../polling/clock";
-import type { Pause, PauseListener } from "../../polling/schedule";
-import type { WaitProgress } from "../../polling/wait";
+import type { CloudInfraError } from "../diagnostics/error";
+import type { Clock } from "../polling/clock";
+import type { Pause, PauseListener } from "../polling/schedule";
+import type { WaitProgress } from "../polling/wait";
 
 /** The time after which a call displays its first message, in milliseconds. Each message costs the engine some time. */
 const FIRST_MS = 3_000;
