@@ -89,16 +89,19 @@ export function isPlaceholder(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
+/** Returns the members of an operation that are recorded, so that a later run can poll it. */
+export function operationRecord({ id, url }: Operation): NonNullable<Pending["operation"]> {
+  return { id, url };
+}
+
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }
 
-const KEY_KEPT_MS = 23 * 3_600_000;
+/** The assumed time for which the service keeps a key, in milliseconds. This is an hour less than §4.7 states, because clocks differ. */
+export const KEY_KEPT_MS = 23 * 3_600_000;
 
-/**
- * Reports whether the service still replays its first reply for this key. The service keeps keys for 24 hours (§4.7). One hour less is
- * assumed, because clocks differ. A time in the future is invalid.
- */
+/** Reports whether the service still replays its first reply for this key. A time in the future is invalid. */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;
 }

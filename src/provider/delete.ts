@@ -23,7 +23,7 @@ import {
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
-import { isIdReusedSince } from "./reused-ids";
+import { isCreatedByOther } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
 import { warnOfObjectLeftAlone } from "./warnings";
 
@@ -190,6 +190,6 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
   const result = await find(created);
   const isOther =
-    "found" in result && (await isIdReusedSince(context, result.found, pending, end, state.key));
+    "found" in result && (await isCreatedByOther(context, result.found, pending, end, state.key));
   return isOther ? undefined : created;
 }

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
@@ -26,7 +26,7 @@ import {
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { isDiscarded } from "./create/unfinished";
-import { isIdReused, isIdReusedSince } from "./reused-ids";
+import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
 import { warnOfSameNamed } from "./warnings";
@@ -202,26 +202,14 @@ async function readUnfinishedCreation(
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
-  const isOther =
-    (operation !== undefined || failed) && (await isMadeByOther(context, object, state, pending, seen));
-  if (isOther === undefined) return unchanged;
-  if (isOther) return undefined;
+  const match =
+    operation !== undefined || failed
+      ? await confirmCreated(context, object, pending, seen, state.key)
+      : "same";
+  if (match === "unclear") return unchanged;
+  if (match === "different") return undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return stateAfterCreation(context, real, object, state);
-}
-
-/** Reports whether a different object has the id of a creation's object, or returns `undefined` if this is unclear. */
-function isMadeByOther(
-  context: Context,
-  object: ApiObject,
-  { key }: Recorded,
-  pending: Pending,
-  operation: Operation | undefined,
-): Promise<boolean | undefined> {
-  return isIdReusedSince(context, object, pending, operation, key).catch((error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
-    return undefined;
-  });
 }
 
 function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
@@ -268,9 +256,9 @@ async function readPlaceholder(
     return undefined;
   }
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  const isOther = object === undefined || (await isMadeByOther(context, object, state, pending, seen));
-  if (isOther === undefined) return unchanged;
-  if (object === undefined || isOther) return isSuccess(seen) ? unchanged : undefined;
+  const match = object && (await confirmCreated(context, object, pending, seen, state.key));
+  if (match === "unclear") return unchanged;
+  if (object === undefined || match === "different") return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return stateAfterCreation(context, real, object, state);

@@ -2,7 +2,7 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { hasRandomName, isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
-import { type Pending, sentFields } from "../model/pending";
+import { KEY_KEPT_MS, type Pending, sentFields } from "../model/pending";
 import { compareRemoteValues } from "../model/remote-values";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
@@ -31,10 +31,11 @@ export function compareIdentity(
 ): IdentityMatch {
   const { createdAt, isEcho, name, remoteValues = {}, applied = {}, pending } = state;
   const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
+  // An update of unknown outcome may have renamed the object.
+  const isOtherName = !isNamed(name, remoteValues.name, pending?.asked?.name);
   if (!isLaterMoment(fields.created_at, createdAt)) {
     const isBefore = !isEcho && isLaterMoment(createdAt, fields.created_at, LONGEST_CREATION_S);
-    const isOtherName = fields.name !== undefined && !isNamed(name, remoteValues.name, pending?.asked?.name);
-    return isBefore && isOtherName ? "unclear" : "same";
+    return isBefore && isOtherName && fields.name !== undefined ? "unclear" : "same";
   }
   const mayBeEnd = !isLaterMoment(fields.created_at, createdAt, LONGEST_CREATION_S);
   if (mayBeEnd && isEcho) return "same";
@@ -42,8 +43,7 @@ export function compareIdentity(
   const compared = kind.fields.filter((field) => field.name === "name" || field.change === "replace");
   const known = { values: argumentsOf({ kind }, state), remoteValues, applied };
   const { drifted } = compareRemoteValues(compared, known, fields);
-  // An update of unknown outcome may have renamed the object.
-  if (drifted.includes("name") && !isNamed(name, remoteValues.name, pending?.asked?.name)) return "different";
+  if (drifted.includes("name") && isOtherName) return "different";
   return mayBeEnd && drifted.every((one) => one === "name") ? "same" : "unclear";
 }
 
@@ -79,9 +79,6 @@ export async function isIdReused(
 /** The maximum time between the end of an operation and the creation date of its object, in seconds. */
 const END_TOLERANCE_S = 60;
 
-/** The maximum time between the record of a creation and the start of its operation, because the service keeps keys for a day (§4.7). */
-const LATEST_START_MS = 23 * 3_600_000;
-
 /**
  * Determines whether an unfinished creation made an object (I1). A random name proves it. An object that was created after the end of the
  * operation is another one. The other dates are less precise, so they prove something only together with a different name.
@@ -111,8 +108,7 @@ export function compareCreated(
   const isOtherName = fields.name !== undefined && !isNamed;
   const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
   if (isEarlier(fields, pending, evidence) && (isOtherName || hasFailed)) return "different";
-  if (isOtherName && isAfter(toDate(startedAt ?? at + LATEST_START_MS), LONGEST_CREATION_S))
-    return "different";
+  if (isOtherName && isAfter(toDate(startedAt ?? at + KEY_KEPT_MS), LONGEST_CREATION_S)) return "different";
   // The service may have reused the id of the operation.
   const isUnclear =
     evidence === undefined
@@ -132,30 +128,28 @@ function isEarlier(
 }
 
 /**
- * Reports whether a different object now has the id of an unfinished creation's object. This requires two independent checks. A warning
- * mentions the other object, which isn't changed.
+ * Determines whether the object with the id of an unfinished creation's object is that object. A different object requires two independent
+ * checks. A warning then mentions the other object, which isn't changed.
  *
  * @param shown the object with the id, as it was just read
  * @param evidence see {@link compareCreated}
- * @throws CloudInfraError `operation_unknown` if the operation may belong to a different creation
  */
-export async function isIdReusedSince(
+export async function confirmCreated(
   context: Context,
   shown: ApiObject,
   pending: Pending,
   evidence: Operation | ApiObject | undefined,
   key: string | undefined,
-): Promise<boolean> {
+): Promise<IdentityMatch> {
   const { kind } = context;
   const compare = (object: ApiObject): IdentityMatch => compareCreated(object, pending, evidence, key);
-  if (compare(shown) === "same") return false;
+  if (compare(shown) === "same") return "same";
   const again = await readAgain(context, { kind, id: shown.id, project: sentFields(pending).project }, shown);
   // A list may omit the date or the name.
   const match = compare(
     "found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown,
   );
-  if (match === "same") return false;
-  if (match === "unclear") throw operationReused(context, shown, pending);
+  if (match !== "different") return match;
   const what = isEarlier(shown.fields, pending, evidence)
     ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
     : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
@@ -163,10 +157,32 @@ export async function isIdReusedSince(
     context,
     `cloudinfra: ${what}. Pulumi doesn't manage or change this ${kind.name}.`,
   );
-  return true;
+  return match;
 }
 
-function operationReused({ kind }: Context, shown: ApiObject, { operation }: Pending): CloudInfraError {
+/**
+ * Reports whether a different object now has the id of an unfinished creation's object, see {@link confirmCreated}.
+ *
+ * @throws CloudInfraError `operation_unknown` if this is unclear, because the operation may belong to a different creation
+ */
+export async function isCreatedByOther(
+  context: Context,
+  shown: ApiObject,
+  pending: Pending,
+  evidence: Operation | ApiObject | undefined,
+  key: string | undefined,
+): Promise<boolean> {
+  const match = await confirmCreated(context, shown, pending, evidence, key);
+  if (match === "unclear") throw operationReused(context, shown, pending);
+  return match === "different";
+}
+
+/** Returns the error for an object that may not be the result of an unfinished creation. */
+export function operationReused(
+  { kind }: Context,
+  shown: ApiObject,
+  { operation }: Pending,
+): CloudInfraError {
   const message =
     `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the interrupted creation` +
     (operation === undefined

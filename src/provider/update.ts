@@ -17,7 +17,7 @@ import {
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
 import { PartialState } from "./partial-state";
-import { idReused, isIdReusedSince } from "./reused-ids";
+import { confirmCreated, idReused, operationReused } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {
   errorAfterRename,
@@ -95,12 +95,12 @@ async function finishPending(
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && pending.operation !== undefined) {
-    const check = isIdReusedSince(context, object, pending, ended.operation, olds.key);
-    const isOther = await check.catch(async (unclear: unknown) => {
-      if (!isCloudInfraError(unclear) || unclear.code !== "operation_unknown") throw unclear;
-      throw await creationUnclear(context, id, { olds, pending, error: unclear });
-    });
-    if (isOther) throw idReused(context, object);
+    const match = await confirmCreated(context, object, pending, ended.operation, olds.key);
+    if (match === "different") throw idReused(context, object);
+    if (match === "unclear") {
+      const error = operationReused(context, object, pending);
+      throw await creationUnclear(context, id, { olds, pending, error });
+    }
   }
   if (object !== undefined && (error === undefined || isUnclear))
     return outputsOfCreation(context, object, olds);

@@ -5,6 +5,7 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnosti
 import type { EntryUpdate } from "../../journal/entry";
 import {
   isKeyKept,
+  operationRecord,
   type Pending,
   parseSentBody,
   type Sent,
@@ -19,7 +20,7 @@ import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
 import { isDeleted, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
-import { compareCreated, idReused, isIdReusedSince } from "../reused-ids";
+import { compareCreated, idReused, isCreatedByOther } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
@@ -73,10 +74,11 @@ export async function runCreation(
     }
     const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
-    const { id, url } = sent.operation;
-    if (id === pending.operation?.id) return await findRecordedObject(context, inputs, pending);
-    pending = { ...pending, operation: { id, url } };
-    await extendEntry(context, pending, { operation: { id, url } });
+    if (sent.operation.id === pending.operation?.id)
+      return await findRecordedObject(context, inputs, pending);
+    const operation = operationRecord(sent.operation);
+    pending = { ...pending, operation };
+    await extendEntry(context, pending, { operation });
     return await waitForCreation(context, inputs, pending, sent.operation, isResumed && "resent");
   } catch (error) {
     if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
@@ -147,7 +149,7 @@ async function confirmReplayedObject(
   const ref = { kind: context.kind, id: object.id, project: sentFields(pending).project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
-    if (seen !== undefined && !(await isIdReusedSince(context, seen, pending, object, key)))
+    if (seen !== undefined && !(await isCreatedByOther(context, seen, pending, object, key)))
       return { kind: "created", object: withOmittedFields(object, seen) };
   }
   const message = `${context.kind.name} ${object.id} was created by an interrupted run, but no longer exists`;
@@ -169,7 +171,7 @@ async function waitForCreation(
     const object = await readCreatedObject(context, pending, operation, isResumed !== false);
     // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
     const since = isResumed === "resent" ? { ...pending, at: undefined } : pending;
-    const isOther = isResumed && (await isIdReusedSince(context, object, since, operation, inputs.key));
+    const isOther = isResumed && (await isCreatedByOther(context, object, since, operation, inputs.key));
     return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
@@ -192,13 +194,13 @@ async function failedCreation(
   }
   const object = await findForDeletion(context, id, sentFields(pending));
   const isOther =
-    object !== undefined && (await isIdReusedSince(context, object, pending, operation, inputs.key));
+    object !== undefined && (await isCreatedByOther(context, object, pending, operation, inputs.key));
   if (object === undefined || isOther) return { kind: "failed", error };
   return {
     kind: "failed",
     error: withDetails(error, { resultId: id }),
     object,
-    operation: { id: operation.id, url: operation.url },
+    operation: operationRecord(operation),
   };
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../../model/changes";
 import { labelsOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
-import type { Pending } from "../../model/pending";
+import { operationRecord, type Pending } from "../../model/pending";
 import type { Field, Json, RemoteValues } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
@@ -188,7 +188,7 @@ async function finishOrKeep(
     if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
     const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
-    throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
+    throw partialUpdate(change, error, hint, { operation: operationRecord(operation) });
   } finally {
     context.session.finder.invalidate();
   }
@@ -209,7 +209,7 @@ async function operationFailure(
     if (isCloudInfraError(seen) && isConfirmedAbsence(seen)) return objectMissing(context, change, seen);
   }
   return partialUpdate(change, failure, failure.hint, {
-    operation: { id: operation.id, url: operation.url },
+    operation: operationRecord(operation),
   });
 }
 
