@@ -2,19 +2,19 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../polling/clock";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
-import { type Collections, createCollections } from "./collections";
 import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, parseObject } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
+import { type Collections, createCollections } from "./pagination";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
 import { type ApiReply, type ApiRequest, type CallOptions, createSend, type Observer } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { TokenSource } from "./auth";
-export type { Page } from "./collections";
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
+export type { Page } from "./pagination";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions extends RateLimits {

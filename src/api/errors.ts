@@ -10,7 +10,8 @@ import type { Problem } from "../diagnostics/problem";
 import { type Deadline, formatDuration } from "../polling/clock";
 import type { Auth } from "./auth";
 import { excerpt, MAX_BODY_BYTES } from "./body";
-import { isSuccess, retryAfterMs } from "./retry";
+import { isStoredFailure, isSuccess } from "./outcome";
+import { retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
 /** The previous attempts of a request. */
@@ -44,16 +45,7 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
     const hint = proxyLoginHint(history);
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(history) }, history, auth);
-}
-
-/**
- * Reports whether the service replays a failure that it has stored for the idempotency key (§4.7). Only a new key can then change the
- * result. All attempts must have received the same reply, because equal trace ids alone prove nothing.
- */
-function isStoredFailure({ unknown }: RequestHistory): boolean {
-  const [first] = unknown;
-  return first !== undefined && unknown.length > 1 && unknown.every((reply) => reply === first);
+  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(unknown) }, history, auth);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

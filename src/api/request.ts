@@ -11,15 +11,9 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
+import { classifyAttempt, createFailureMemory } from "./outcome";
 import { createRetryBudget, type RateLimiter } from "./rate-limiter";
-import {
-  classifyAttempt,
-  createTraceIds,
-  mayRetry,
-  type RetryableRequest,
-  type RetryOptions,
-  retryAfterMs,
-} from "./retry";
+import { mayRetry, type RetryableRequest, type RetryOptions, retryAfterMs } from "./retry";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 export interface CallOptions {
@@ -86,7 +80,7 @@ export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiRep
 export function createSend(parts: RequestParts): Send {
   const { auth, clock, endpoint, limits, random, retry } = parts;
   const reserveRetry = createRetryBudget(clock);
-  const identifies = createTraceIds();
+  const storedFailureOf = createFailureMemory();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
@@ -184,15 +178,6 @@ export function createSend(parts: RequestParts): Send {
     } finally {
       limit.release();
     }
-  }
-
-  /** Returns the status and the body of a failure that the service may store for the idempotency key and replay (§4.7). */
-  function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
-    if (attempt.kind !== "reply") return undefined;
-    const { status, problem, body } = attempt.reply;
-    const isIdentified = identifies(problem?.traceId, identity);
-    if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
-    return JSON.stringify([status, body]);
   }
 }
 

@@ -1,0 +1,105 @@
+import type { Attempt, WireReply } from "./transport";
+
+/** The reply that a request requires. */
+export interface ExpectedReply {
+  /** Whether a success must have a body. @default false */
+  readonly needsBody?: boolean | undefined;
+}
+
+/** Whether the service processed or definitely rejected a request, or `unknown` if this is uncertain. */
+export type Outcome = "done" | "rejected" | "unknown";
+
+/**
+ * The statuses that a service returns only before it processes a request. After any other status, such as a 5xx, 408 or a redirect, the
+ * service may have processed the request. Frameworks may return 406 after processing.
+ */
+const REJECTIONS: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
+]);
+
+/** Classifies a single attempt. A status such as 401, 404 or 422 proves nothing about an earlier attempt that received no reply. */
+export function classifyAttempt(request: ExpectedReply, attempt: Attempt): Outcome {
+  if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
+  if (attempt.kind === "timeout") return attempt.neverSent ? "rejected" : "unknown";
+  const { reply } = attempt;
+  if (isSuccess(reply)) return isUsable(request, reply) ? "done" : "unknown";
+  return REJECTIONS.has(reply.status) && keyConflict(reply) === undefined ? "rejected" : "unknown";
+}
+
+export function isSuccess({ status }: WireReply): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Reports whether a successful reply has a readable body, if the request requires a body. */
+export function isUsable({ needsBody }: ExpectedReply, { status, body, header }: WireReply): boolean {
+  if (body.kind === "empty") return !needsBody || status === 204 || header("location") !== undefined;
+  return body.kind === "json";
+}
+
+/**
+ * Returns the conflict about the idempotency key that a reply contains (§4.7). The first request with the key may still be running, or the
+ * key may belong to a different request. Only machine-readable members are evaluated, because prose may contain any word.
+ */
+export function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
+  const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;
+  if (status < 400 || status >= 500 || !/idempoten/i.test(kind)) return undefined;
+  if (/invalid|malformed|missing|required/i.test(kind)) return undefined;
+  return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
+}
+
+/**
+ * Creates a function that identifies failures that the service may have stored for an idempotency key (§4.7).
+ *
+ * @returns a function that records the reply to a request, and returns the status and the body of a failure with a trace id of its own. A
+ * request is identified by its idempotency key or a unique symbol
+ */
+export function createFailureMemory(): (attempt: Attempt, request: string | symbol) => string | undefined {
+  const identifies = createTraceIds();
+  return (attempt, request) => {
+    if (attempt.kind !== "reply") return undefined;
+    const { status, problem, body } = attempt.reply;
+    const isIdentified = identifies(problem?.traceId, request);
+    if (!isIdentified || status < 500 || typeof request !== "string") return undefined;
+    return JSON.stringify([status, body]);
+  };
+}
+
+/**
+ * Reports whether the service replays a failure that it has stored for the idempotency key (§4.7). Only a new key can then change the
+ * result. All attempts must have received the same reply, because equal trace ids alone prove nothing.
+ */
+export function isStoredFailure(failures: readonly (string | undefined)[]): boolean {
+  const [first] = failures;
+  return first !== undefined && failures.length > 1 && failures.every((reply) => reply === first);
+}
+
+/** The maximum number of trace ids to keep, which is sufficient for an outage in which many requests fail concurrently. */
+const MAX_REMEMBERED_IDS = 4_096;
+const SHARED = Symbol("shared");
+
+/**
+ * Creates a function that checks whether a trace id belongs to a single request, because some services return the same id in every reply.
+ *
+ * @returns a function that records the trace id of a reply, and reports whether the id belongs only to the given request. Empty, constant
+ * and derived ids belong to no request
+ */
+function createTraceIds(): (traceId: string | undefined, request: string | symbol) => boolean {
+  const requests = new Map<string, string | symbol>();
+  return (traceId = "", request) => {
+    const known = requests.get(traceId) ?? request;
+    const owner = known === request ? request : SHARED;
+    requests.delete(traceId);
+    requests.set(traceId, owner);
+    for (const oldest of requests.keys()) {
+      if (requests.size <= MAX_REMEMBERED_IDS) break;
+      requests.delete(oldest);
+    }
+    // Trace ids such as "", "none" and "0000-0000" are placeholders.
+    return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
+  };
+}
+
+function isDerivedFrom(request: string | symbol, traceId: string): boolean {
+  const normalized = (id: string) => id.replaceAll("-", "").toLowerCase();
+  return typeof request === "string" && normalized(traceId).includes(normalized(request));
+}
