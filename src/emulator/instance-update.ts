@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { InferOutput } from "valibot";
-import { instanceUpdateBody, parseBody } from "./body";
 import { assignAddress, changedReply, checkBusy, checkName, targetOf } from "./instances";
 import { type Normalization, normalized } from "./normalization";
 import { acceptedReply, begin, resultPathOf } from "./operations";
 import { conflict, invalid, notFound, type Refusal } from "./problems";
 import { bodyless } from "./reply";
+import { instanceUpdateBody, parseBody } from "./request-body";
 import { checkIfMatch, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 

@@ -1,13 +1,13 @@
 import { isIPv4 } from "node:net";
 import type { Behaviour } from "./behaviour";
-import { instanceBody, parseBody } from "./body";
 import { normalized } from "./normalization";
 import type { OperationTarget, StoredOperation } from "./operation-queue";
 import { acceptedReply, begin } from "./operations";
-import { page, parsePage } from "./pages";
+import { page, parsePage } from "./pagination";
 import { badParameter, conflict, invalid, methodNotAllowed, notFound, type Refusal } from "./problems";
 import { deletionOf } from "./projects";
 import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
+import { instanceBody, parseBody } from "./request-body";
 import { checkIfMatch, revisionFields, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 

@@ -1,10 +1,10 @@
-import { parseBody, projectBody } from "./body";
 import { normalized } from "./normalization";
 import type { OperationTarget, StoredOperation } from "./operation-queue";
 import { acceptedReply, begin } from "./operations";
-import { page, parsePage } from "./pages";
+import { page, parsePage } from "./pagination";
 import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
 import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
+import { parseBody, projectBody } from "./request-body";
 import type { Handler, State, StoredProject } from "./state";
 
 /** POST /v1/projects (§4.2) */

@@ -7,7 +7,7 @@ import {
 } from "node:http";
 import { type AddressInfo, isIPv4 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Answering, answer, internalError } from "./answer";
+import { type Answering, answer, internalError } from "./endpoints";
 import { type FaultKind, type FaultRule, type Faults, gatewayReply, replyInstead } from "./faults";
 import type { Reply, Subject } from "./reply";
 import { type EmulatorRequest, type ReceivedRequest, readRequest, withoutToken } from "./request";

@@ -1,5 +1,5 @@
-import { decoded } from "../answer";
 import type { OperationKind } from "../behaviour";
+import { decoded } from "../endpoints";
 import type { StoredOperation } from "../operation-queue";
 import { fractionOf, settleOperations } from "../operations";
 import type { Subject } from "../reply";

@@ -1,5 +1,5 @@
-import { answer } from "../../../src/emulator/answer";
 import { type Behaviour, defaultBehaviour } from "../../../src/emulator/behaviour";
+import { answer } from "../../../src/emulator/endpoints";
 import { FirstReplies } from "../../../src/emulator/idempotency";
 import { Ids } from "../../../src/emulator/ids";
 import { settleOperations } from "../../../src/emulator/operations";
