@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import fs, { type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { codeOf } from "../diagnostics/error";
+import { limitOf, systemClock, within } from "../polling/clock";
 
 /** The file system calls of the journal. */
 export type Disk = Pick<
@@ -201,17 +202,15 @@ export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>)
 }
 
 async function timed<T>(folder: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      unresponsiveFolders.add(folder);
-      reject(diskTimeout());
-    }, DISK_TIMEOUT_MS);
-  });
+  const limit = limitOf(DISK_TIMEOUT_MS, systemClock);
   try {
-    return await Promise.race([work, timeout]);
+    return await within(limit.signal, work);
+  } catch (error) {
+    if (!limit.signal.aborted) throw error;
+    unresponsiveFolders.add(folder);
+    throw diskTimeout();
   } finally {
-    clearTimeout(timer);
+    limit.release();
   }
 }
 
