@@ -76,62 +76,48 @@ export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): 
 
 /** Parses the file of an entry. Skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
 export function parseEntry(text: string): Entry | undefined {
-  const [first = "", ...later] = text.split("\n");
-  let entry = parseFirstLine(parseObject(first));
-  for (const line of later) entry &&= withUpdate(entry, parseObject(line));
-  return entry;
+  const [first = {}, ...later] = text.split("\n").map(parseLine);
+  return isComplete(first) ? later.reduce(withUpdate, first) : undefined;
 }
 
-/** The unchecked fields of a line. */
-type Fields = { readonly [Name in keyof Entry]?: unknown };
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isTrue = (value: unknown): boolean => value === true;
 
-// Entries are parsed without a schema library, because programs also read entries, and loading the library would take too long.
-function parseObject(line: string): Fields {
+/** The checks for fields that aren't strings. */
+const CHECKS = new Map([
+  ["secrets", areTexts],
+  ["isAutonamed", isTrue],
+  ["at", (value: unknown) => typeof value === "number"],
+  ["operation", (value: unknown) => isText(Object(value).id) && isText(Object(value).url)],
+  ["recovered", isTrue],
+  ["isLate", isTrue],
+  ["imported", areTexts],
+  ["isKept", isTrue],
+]);
+
+/**
+ * Returns the fields in a line. Fields with a wrong type are treated as missing. Programs also read entries, and loading a schema library
+ * would take too long.
+ */
+function parseLine(line: string): Partial<Entry> {
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? { ...value } : {};
+    const fields: [string, unknown][] = Object.entries(JSON.parse(line));
+    return Object.fromEntries(fields.filter(([name, value]) => (CHECKS.get(name) ?? isText)(value)));
   } catch {
     return {};
   }
 }
 
-const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-const texts = (value: unknown) =>
-  Array.isArray(value) ? value.filter((one) => typeof one === "string") : undefined;
-const flag = (value: unknown) => value === true || undefined;
-
-function parseFirstLine(fields: Fields): Entry | undefined {
+function isComplete(fields: Partial<Entry>): fields is Entry {
   const { urn, backend, endpoint, key, resource, body, at } = fields;
-  if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
-    return undefined;
-  if (typeof key !== "string" || typeof resource !== "string") return undefined;
-  if (typeof body !== "string" || typeof at !== "number") return undefined;
-  return {
-    ...{ urn, backend, endpoint, key, resource, body, at },
-    organization: text(fields.organization),
-    provider: text(fields.provider),
-    replaces: text(fields.replaces),
-    projectKey: text(fields.projectKey),
-    secrets: texts(fields.secrets),
-    isAutonamed: flag(fields.isAutonamed),
-    recovered: flag(fields.recovered),
-    isLate: flag(fields.isLate),
-    isKept: flag(fields.isKept),
-  };
+  return [urn, backend, endpoint, key, resource, body, at].every((value) => value !== undefined);
 }
 
 /** Adds the fields of a later line. All imports are kept, because several processes may record them. */
-function withUpdate(entry: Entry, { operation, id, imported, resumedBy }: Fields): Entry {
-  const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
-  const isNamed = typeof operationId === "string" && typeof url === "string";
-  const more = texts(imported);
-  return {
-    ...entry,
-    ...(isNamed && { operation: { id: operationId, url } }),
-    ...(typeof id === "string" && { id }),
-    ...(typeof resumedBy === "string" && { resumedBy }),
-    ...(more && { imported: [...(entry.imported ?? []), ...more] }),
-  };
+function withUpdate(entry: Entry, { imported = [], ...more }: Partial<Entry>): Entry {
+  const all = [...(entry.imported ?? []), ...imported];
+  return { ...entry, ...more, ...(all.length > 0 && { imported: all }) };
 }
 
 /**
