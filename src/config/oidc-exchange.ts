@@ -5,6 +5,7 @@ import { isLoopback } from "../api/endpoint";
 import { isTransient, retryAfterMs } from "../api/retry";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
+import { optional } from "../diagnostics/problem";
 import { redact, truncated } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
@@ -91,7 +92,7 @@ const text = v.pipe(v.string(), v.nonEmpty());
 const configuration = v.object({
   issuer: text,
   token_endpoint: v.nullish(text),
-  token_endpoint_auth_methods_supported: v.fallback(v.optional(v.array(v.string())), undefined),
+  token_endpoint_auth_methods_supported: optional(v.array(v.string())),
 });
 
 /** Fetches the issuer's metadata, which contains the token endpoint (OpenID Connect Discovery 1.0). */
@@ -340,7 +341,7 @@ function parseReply<T>(
 const rejection = v.pipe(
   v.string(),
   v.parseJson(),
-  v.object({ error: v.string(), error_description: v.fallback(v.optional(v.string()), undefined) }),
+  v.object({ error: v.string(), error_description: optional(v.string()) }),
 );
 
 const MAX_REASON_CHARACTERS = 500;
