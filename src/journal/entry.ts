@@ -1,15 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import {
-  type Disk,
-  fileNamesIn,
-  readText,
-  removeFile,
-  removeOld,
-  systemDisk,
-  TEMPORARY_SUFFIX,
-} from "./disk";
+import { type Disk, fileNamesIn, readText, removeFile, systemDisk, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
 import { DELETION_SUFFIX } from "./run-facts";
 
@@ -195,7 +187,7 @@ export function markFileName(key: string, mark: Mark): string {
 }
 
 /** The time for which files with each suffix are kept, in milliseconds. Only this limit removes such files. */
-const KEPT_MS = {
+export const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,
   ".given-up": 30 * DAY_MS,
@@ -215,30 +207,6 @@ export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyM
     return entry === undefined ? [] : [[file, entry] as const];
   });
   return new Map((await Promise.all(read)).flat());
-}
-
-/**
- * Finds entries by the key of their resource, which the file name doesn't contain. The key never changes, so each file is read only once.
- */
-export class EntryIndex {
-  private readonly resources = new Map<string, string | undefined>();
-  private isTidy = false;
-
-  constructor(private readonly disk: Disk) {}
-
-  /** Returns the files with entries of a resource, for all stacks and endpoints. */
-  async of(folder: string, resource: string): Promise<string[]> {
-    const entries = await entryFilesIn(this.disk, folder);
-    if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
-    this.isTidy = true;
-    const unread = entries.filter((file) => !this.resources.has(file));
-    const learned = unread.map(async (file) => {
-      const text = await readText(this.disk, file);
-      if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
-    });
-    await Promise.all(learned);
-    return entries.filter((file) => this.resources.get(file) === resource);
-  }
 }
 
 /** A batch of entries to remove from one folder. `ids` contains the id of the object for each key of a resource. */

@@ -7,6 +7,7 @@ import {
   moveAside,
   readText,
   removeFile,
+  removeOld,
   systemDisk,
   unlessMissing,
   withDiskTimeout,
@@ -15,10 +16,11 @@ import {
 import {
   type Entry,
   type EntryIdentity,
-  EntryIndex,
   type EntryUpdate,
+  entryFilesIn,
   fileName,
   firstLine,
+  KEPT_MS,
   laterLine,
   type Mark,
   markFileName,
@@ -81,23 +83,24 @@ export class Journal {
   private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Disk;
-  private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
   /** For each file, the key of the entry that this process last read or wrote. A new entry can't replace an entry with a different key. */
   private readonly known = new Map<string, string>();
   /** For each key, the file of the entry that this process has read or written. */
   private readonly files = new Map<string, string>();
+  /** For each file that this process has read, the key of the resource, which never changes. */
+  private readonly resources = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
   private readonly held = new Set<string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
+  private isTidy = false;
 
   constructor(private readonly options: JournalOptions) {
     this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
     this.disk = options.disk ?? systemDisk;
-    this.entries = new EntryIndex(this.disk);
     this.run = new RunFacts(this.disk, () => this.folder(), options.run);
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
@@ -256,12 +259,17 @@ export class Journal {
     });
   }
 
-  /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. */
+  /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. Each file of another resource is read only once. */
   find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
-      for (const file of await this.entries.of(folder, resource)) {
+      if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
+      this.isTidy = true;
+      for (const file of await entryFilesIn(this.disk, folder)) {
+        if ((this.resources.get(file) ?? resource) !== resource) continue;
         const entry = parseEntry((await readText(this.disk, file)) ?? "");
-        if (entry?.resource !== resource) continue;
+        if (entry === undefined) continue;
+        this.resources.set(file, entry.resource);
+        if (entry.resource !== resource) continue;
         this.files.set(entry.key, file);
         return entry;
       }

@@ -39,7 +39,7 @@ export class RunFacts {
   /** The prefix of all file names of this run. */
   private readonly prefix: string;
   private readonly name: string;
-  private isTidy = false;
+  private tidied?: Promise<void>;
 
   /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
@@ -69,17 +69,11 @@ export class RunFacts {
     for (const folder of this.folders()) {
       const written = () =>
         appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
-      if (await withDiskTimeout(folder, written).catch(() => false)) return this.tidy(folder);
+      if (!(await withDiskTimeout(folder, written).catch(() => false))) continue;
+      const tidy = () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS });
+      this.tidied ??= withDiskTimeout(folder, tidy).catch(() => undefined);
+      return this.tidied;
     }
-  }
-
-  /** Removes the files of earlier runs. */
-  private async tidy(folder: string): Promise<void> {
-    if (this.isTidy) return;
-    this.isTidy = true;
-    await withDiskTimeout(folder, () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS })).catch(
-      () => undefined,
-    );
   }
 
   async has(fact: Fact): Promise<boolean> {
