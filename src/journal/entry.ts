@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { type Disk, fileNamesIn, readText, removeFile, systemDisk, TEMPORARY_SUFFIX } from "./disk";
+import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
 import { DELETION_SUFFIX } from "./run-facts";
 
@@ -195,15 +195,15 @@ export const KEPT_MS = {
 } as const;
 
 /** Lists the files in a folder whose names are those of journal entries. */
-export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
-  const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
+export async function entryFilesIn(files: Files, folder: string): Promise<string[]> {
+  const names = (await files.namesIn(folder)).filter((name) => name.endsWith(".jsonl"));
   return names.map((name) => path.join(folder, name));
 }
 
 /** Reads all entries in a folder, by file. Damaged files are skipped, because they may belong to other programs. */
-export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
-  const read = (await entryFilesIn(disk, folder)).map(async (file) => {
-    const entry = parseEntry((await readText(disk, file)) ?? "");
+export async function readEntries(files: Files, folder: string): Promise<ReadonlyMap<string, Entry>> {
+  const read = (await entryFilesIn(files, folder)).map(async (file) => {
+    const entry = parseEntry((await files.read(file)) ?? "");
     return entry === undefined ? [] : [[file, entry] as const];
   });
   return new Map((await Promise.all(read)).flat());
@@ -228,14 +228,14 @@ const batches = new Map<string, Batch>();
 export async function confirm(
   key: string,
   id: string,
-  { disk = systemDisk, ...place }: JournalLocation & { readonly disk?: Disk } = {},
+  { disk, ...place }: JournalLocation & { readonly disk?: Disk } = {},
 ): Promise<void> {
   try {
     const folder = journalFolder(place);
     let batch = batches.get(folder);
     if (batch === undefined) {
       const ids = new Map<string, string>();
-      batch = { ids, done: removeAll(disk, folder, ids) };
+      batch = { ids, done: removeAll(new Files(disk), folder, ids) };
       batches.set(folder, batch);
     }
     batch.ids.set(key, id);
@@ -246,7 +246,7 @@ export async function confirm(
 }
 
 /** Removes the entries of all resources that are saved at about the same time, so that each file is read only once. */
-async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
+async function removeAll(files: Files, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);
   const isConfirmed = (text: string): boolean => {
@@ -254,8 +254,8 @@ async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, st
     return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
   };
   // An unreadable file, for example of another user, must not prevent the removal of other files.
-  const work = (await entryFilesIn(disk, folder)).map(async (file) => {
-    if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
+  const work = (await entryFilesIn(files, folder)).map(async (file) => {
+    if (isConfirmed((await files.read(file)) ?? "")) await files.removeIf(file, isConfirmed);
   });
   await Promise.allSettled(work);
 }
