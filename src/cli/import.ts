@@ -16,8 +16,7 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-import { outputFile } from "./output-file";
-import { commandLineFor, programFolder, stackSettings } from "./pulumi";
+import { commandLineFor, outputFile, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
 

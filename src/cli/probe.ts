@@ -23,8 +23,7 @@ import {
 } from "../probe/report";
 import { type Session, Sessions } from "../provider/session";
 import type { ProbeOptions } from "./commands";
-import { outputFile } from "./output-file";
-import { programFolder, stackSettings } from "./pulumi";
+import { outputFile, programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */

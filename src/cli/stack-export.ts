@@ -4,6 +4,7 @@ import { text as readAll } from "node:stream/consumers";
 import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
+import { optional } from "../diagnostics/problem";
 import { type Kind, kindsByType } from "../model/resource-fields";
 import {
   type Declared,
@@ -30,8 +31,8 @@ export interface PendingCreation extends Resource {
 
 export type StackProvider = Readonly<ReturnType<typeof providerOf>>;
 
-const text = v.fallback(v.optional(v.string()), undefined);
-const flag = v.fallback(v.optional(v.boolean()), undefined);
+const text = optional(v.string());
+const flag = optional(v.boolean());
 const properties = v.nullish(v.record(v.string(), v.unknown()), {});
 
 const resource = v.object({

@@ -33,7 +33,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${context.action} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, context);
-  const headline = `${context.action} ${resultOf(error)}`;
+  const headline = `${context.action} failed: ${resultOf(error)}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
@@ -61,21 +61,12 @@ function withPeriod(text: string): string {
   return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
-/** Describes the reply of the service briefly, for example `validation_failed (422)`. */
-function label(error: Pick<CloudInfraError, "problem" | "status">): string {
-  const { problem, status = problem?.status } = error;
-  const name = problem?.code ?? problem?.title ?? (status === undefined ? undefined : STATUS_CODES[status]);
-  return [name, status === undefined ? undefined : `(${status})`]
-    .filter((part) => part !== undefined)
-    .join(" ");
-}
-
-function resultOf(error: CloudInfraError): string {
-  const usesSummary =
-    HAS_SUMMARY.has(error.code) && (error.operation === undefined || error.code === "operation_unknown");
-  const status = usesSummary ? undefined : error.status;
-  if (status !== undefined && status >= 400) return `failed: ${label(error)}`;
-  return `failed: ${error.summary}`;
+/** Describes the failure, for example `validation_failed (422)`. */
+function resultOf({ code, summary, status = 0, problem, operation }: CloudInfraError): string {
+  const usesSummary = HAS_SUMMARY.has(code) && (operation === undefined || code === "operation_unknown");
+  if (usesSummary || status < 400) return summary;
+  const name = problem?.code ?? problem?.title ?? STATUS_CODES[status];
+  return name === undefined ? `(${status})` : `${name} (${status})`;
 }
 
 /** The error codes whose summary is more specific than the HTTP status. */

@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import fs, { type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { codeOf } from "../diagnostics/error";
+import { limitOf, systemClock, within } from "../polling/clock";
 
 /** The file system calls of the journal. */
 export type Disk = Pick<
@@ -18,113 +19,158 @@ export const TEMPORARY_SUFFIX = ".tmp";
 /** Checks the content of a file before the file is changed or removed. */
 type TextCheck = (text: string) => boolean;
 
-/** Returns a unique name, so that two processes never use the same temporary file. */
-const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
-
-const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
-
-/** Resolves to the result of an operation, or to `undefined` if the file or folder doesn't exist. */
-export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Reads a file. Resolves to `undefined` if the file doesn't exist. */
-export function readText(disk: Disk, file: string): Promise<string | undefined> {
-  return unlessMissing(disk.readFile(file, "utf8"));
-}
-
-/** Lists the names of the files in a folder. The folder may not exist yet. */
-export async function fileNamesIn(disk: Disk, folder: string): Promise<string[]> {
-  return (await unlessMissing(disk.readdir(folder))) ?? [];
-}
-
-/** Removes files that are older than the limit for their suffix, in milliseconds. */
-export async function removeOld(
-  disk: Disk,
-  folder: string,
-  keptMs: Readonly<Record<string, number>>,
-): Promise<void> {
-  const kept = Object.entries(keptMs);
-  const passing = (await fileNamesIn(disk, folder)).flatMap((name) => {
-    const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
-    return forMs === undefined ? [] : removeIfOld(disk, path.join(folder, name), forMs);
-  });
-  await Promise.all(passing);
-}
-
-async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<void> {
-  try {
-    const { mtimeMs } = await disk.stat(file);
-    if (Date.now() - mtimeMs > forMs) await disk.unlink(file);
-  } catch {
-    // Another process may have removed the file. Otherwise, a later process removes it.
-  }
-}
-
 /** The maximum number of attempts if other processes keep creating and removing the file. */
 const MAX_ATTEMPTS = 10;
 
-/**
- * Writes a file atomically, with permissions only for its owner. An existing file is replaced only if `mayReplace` returns true. This check
- * may be skipped if the file system doesn't support links, or if other processes keep creating and removing the file.
- *
- * @returns the text of the existing file, if that file was kept
- */
-export async function writeWholeFile(
-  disk: Disk,
-  file: string,
-  text: string,
-  mayReplace: TextCheck,
-): Promise<string | undefined> {
-  const written = temporaryName(file);
-  try {
-    await withFile(openOrMakeFolder(disk, written, "wx"), async (handle) => {
-      await handle.writeFile(text);
-      await handle.sync();
+/** The operations of the journal on files. Several processes may run them at the same time. */
+export class Files {
+  constructor(private readonly disk: Disk = systemDisk) {}
+
+  /** Reads a file. Resolves to `undefined` if the file doesn't exist. */
+  read(file: string): Promise<string | undefined> {
+    return unlessMissing(this.disk.readFile(file, "utf8"));
+  }
+
+  /** Lists the names of the files in a folder. The folder may not exist yet. */
+  async namesIn(folder: string): Promise<string[]> {
+    return (await unlessMissing(this.disk.readdir(folder))) ?? [];
+  }
+
+  /** Removes files that are older than the limit for their suffix, in milliseconds. */
+  async removeOld(folder: string, keptMs: Readonly<Record<string, number>>): Promise<void> {
+    const kept = Object.entries(keptMs);
+    const passing = (await this.namesIn(folder)).flatMap((name) => {
+      const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
+      return forMs === undefined ? [] : this.removeIfOld(path.join(folder, name), forMs);
     });
-    for (let tries = 1; ; tries += 1) {
-      const other = await readText(disk, file);
-      if (other !== undefined && !mayReplace(other)) return other;
-      const replaces = other !== undefined || tries === MAX_ATTEMPTS;
-      if (replaces) await disk.rename(written, file);
-      if (replaces || (await linkUnlessTaken(disk, written, file))) break;
+    await Promise.all(passing);
+  }
+
+  private async removeIfOld(file: string, forMs: number): Promise<void> {
+    try {
+      const { mtimeMs } = await this.disk.stat(file);
+      if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);
+    } catch {
+      // Another process may have removed the file. Otherwise, a later process removes it.
     }
-  } finally {
-    await disk.unlink(written).catch(() => undefined); // an error before this one is more useful
   }
-  await syncFolder(disk, path.dirname(file));
-  return undefined;
-}
 
-/** Links a file to a new name, or renames it if links aren't supported. Returns `false` if a file with the new name exists. */
-async function linkUnlessTaken(disk: Disk, file: string, name: string): Promise<boolean> {
-  try {
-    await disk.link(file, name);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    await disk.rename(file, name); // a file system without links
-    return true;
+  /**
+   * Writes a file atomically, with permissions only for its owner. An existing file is replaced only if `mayReplace` returns true. This
+   * check may be skipped if the file system doesn't support links, or if other processes keep creating and removing the file.
+   *
+   * @returns the text of the existing file, if that file was kept
+   */
+  async write(file: string, text: string, mayReplace: TextCheck): Promise<string | undefined> {
+    const written = temporaryName(file);
+    try {
+      await withFile(this.openOrMakeFolder(written, "wx"), async (handle) => {
+        await handle.writeFile(text);
+        await handle.sync();
+      });
+      for (let tries = 1; ; tries += 1) {
+        const other = await this.read(file);
+        if (other !== undefined && !mayReplace(other)) return other;
+        const replaces = other !== undefined || tries === MAX_ATTEMPTS;
+        if (replaces) await this.disk.rename(written, file);
+        if (replaces || (await this.linkUnlessTaken(written, file))) break;
+      }
+    } finally {
+      await this.disk.unlink(written).catch(() => undefined); // an error before this one is more useful
+    }
+    await this.syncFolder(path.dirname(file));
+    return undefined;
   }
-}
 
-async function openOrMakeFolder(disk: Disk, file: string, flags: "wx" | "a"): Promise<FileHandle> {
-  const open = () => disk.open(file, flags, 0o600);
-  return open().catch(async (error) => {
-    if (!isMissing(error)) throw error;
-    await disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  /** Links a file to a new name, or renames it if links aren't supported. Returns `false` if a file with the new name exists. */
+  private async linkUnlessTaken(file: string, name: string): Promise<boolean> {
+    try {
+      await this.disk.link(file, name);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      await this.disk.rename(file, name); // a file system without links
+      return true;
+    }
+  }
+
+  private async openOrMakeFolder(file: string, flags: "wx" | "a"): Promise<FileHandle> {
+    const open = () => this.disk.open(file, flags, 0o600);
+    const handle = await unlessMissing(open());
+    if (handle !== undefined) return handle;
+    await this.disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     return open();
-  });
+  }
+
+  private async syncFolder(folder: string): Promise<void> {
+    if (process.platform === "win32") return; // Node can't open folders there
+    await withFile(this.disk.open(folder, "r"), (handle) => handle.sync());
+  }
+
+  /**
+   * Appends to a file if it exists and has the expected text. All steps use the same handle, so a new file of another process stays
+   * unchanged. The text isn't synced to disk, because that would also flush the writes of other programs.
+   */
+  async appendTo(file: string, isExpected: TextCheck, text: string): Promise<void> {
+    const opened = this.disk.open(file, constants.O_RDWR | constants.O_APPEND);
+    const appended = withFile(opened, async (handle) => {
+      if (isExpected(await handle.readFile("utf8"))) await handle.writeFile(text);
+    });
+    await unlessMissing(appended);
+  }
+
+  /** Appends to a file, and creates the file and its folder if necessary. Small appends of several processes don't interleave. */
+  async appendOrCreate(file: string, text: string): Promise<void> {
+    await withFile(this.openOrMakeFolder(file, "a"), (handle) => handle.writeFile(text));
+  }
+
+  /** Removes a file, if it exists. */
+  async remove(file: string): Promise<void> {
+    await unlessMissing(this.disk.unlink(file));
+  }
+
+  /** Removes a file if it has the expected text. */
+  async removeIf(file: string, isExpected: TextCheck): Promise<void> {
+    const removed = await this.takeAside(file, isExpected);
+    if (removed !== undefined) await this.remove(removed);
+  }
+
+  /** Renames a file to `kept` if it has the expected text. Returns `false` if the file has another text or doesn't exist. */
+  async renameIf(file: string, isExpected: TextCheck, kept: string): Promise<boolean> {
+    const renamed = await this.takeAside(file, isExpected);
+    if (renamed !== undefined) await this.disk.rename(renamed, kept);
+    return renamed !== undefined;
+  }
+
+  /**
+   * Renames a file if it has the expected text, and returns the new name. The text is checked again after the rename, because another
+   * process may replace the file at any time.
+   */
+  private async takeAside(file: string, isExpected: TextCheck): Promise<string | undefined> {
+    const text = await this.read(file);
+    if (text === undefined || !isExpected(text)) return undefined;
+    const aside = temporaryName(file);
+    await unlessMissing(this.disk.rename(file, aside));
+    const taken = await this.read(aside);
+    if (taken === undefined) return undefined;
+    if (isExpected(taken)) return aside;
+    await this.linkUnlessTaken(aside, file);
+    await this.remove(aside);
+    return undefined;
+  }
 }
 
-async function syncFolder(disk: Disk, folder: string): Promise<void> {
-  if (process.platform === "win32") return; // Node can't open folders there
-  await withFile(disk.open(folder, "r"), (handle) => handle.sync());
+/** Returns a unique name, so that two processes never use the same temporary file. */
+const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
+
+/** Resolves to the result of an operation, or to `undefined` if the file or folder doesn't exist. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle) => Promise<T>): Promise<T> {
@@ -134,50 +180,6 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
   } finally {
     await handle.close();
   }
-}
-
-/**
- * Appends to a file if it exists and has the expected text. All steps use the same handle, so a new file of another process stays
- * unchanged. The text isn't synced to disk, because that would also flush the writes of other programs.
- */
-export async function appendTo(disk: Disk, file: string, isExpected: TextCheck, text: string): Promise<void> {
-  const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
-    if (!isExpected(await handle.readFile("utf8"))) return;
-    await handle.writeFile(text);
-  });
-  await unlessMissing(appended);
-}
-
-/** Appends to a file, and creates the file and its folder if necessary. Small appends of several processes don't interleave. */
-export async function appendOrCreate(disk: Disk, file: string, text: string): Promise<void> {
-  await withFile(openOrMakeFolder(disk, file, "a"), (handle) => handle.writeFile(text));
-}
-
-/** Removes a file if it has the expected text. */
-export async function removeFile(disk: Disk, file: string, isExpected: TextCheck): Promise<void> {
-  const removed = await moveAside(disk, file, isExpected);
-  if (removed !== undefined) await unlessMissing(disk.unlink(removed));
-}
-
-/**
- * Renames a file if it has the expected text, and returns the new name. The text is checked again after the rename, because another process
- * may replace the file at any time.
- */
-export async function moveAside(
-  disk: Disk,
-  file: string,
-  isExpected: TextCheck,
-): Promise<string | undefined> {
-  const text = await readText(disk, file);
-  if (text === undefined || !isExpected(text)) return undefined;
-  const aside = temporaryName(file);
-  await unlessMissing(disk.rename(file, aside));
-  const taken = await readText(disk, aside);
-  if (taken === undefined) return undefined;
-  if (isExpected(taken)) return aside;
-  await linkUnlessTaken(disk, aside, file);
-  await unlessMissing(disk.unlink(aside));
-  return undefined;
 }
 
 /** The timeout of disk operations, in milliseconds. A network folder may never respond. */
@@ -201,17 +203,15 @@ export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>)
 }
 
 async function timed<T>(folder: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      unresponsiveFolders.add(folder);
-      reject(diskTimeout());
-    }, DISK_TIMEOUT_MS);
-  });
+  const limit = limitOf(DISK_TIMEOUT_MS, systemClock);
   try {
-    return await Promise.race([work, timeout]);
+    return await within(limit.signal, work);
+  } catch (error) {
+    if (!limit.signal.aborted) throw error;
+    unresponsiveFolders.add(folder);
+    throw diskTimeout();
   } finally {
-    clearTimeout(timer);
+    limit.release();
   }
 }
 

@@ -1,15 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import {
-  type Disk,
-  fileNamesIn,
-  readText,
-  removeFile,
-  removeOld,
-  systemDisk,
-  TEMPORARY_SUFFIX,
-} from "./disk";
+import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
 import { DELETION_SUFFIX } from "./run-facts";
 
@@ -76,62 +68,48 @@ export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): 
 
 /** Parses the file of an entry. Skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
 export function parseEntry(text: string): Entry | undefined {
-  const [first = "", ...later] = text.split("\n");
-  let entry = parseFirstLine(parseObject(first));
-  for (const line of later) entry &&= withUpdate(entry, parseObject(line));
-  return entry;
+  const [first = {}, ...later] = text.split("\n").map(parseLine);
+  return isComplete(first) ? later.reduce(withUpdate, first) : undefined;
 }
 
-/** The unchecked fields of a line. */
-type Fields = { readonly [Name in keyof Entry]?: unknown };
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isTrue = (value: unknown): boolean => value === true;
 
-// Entries are parsed without a schema library, because programs also read entries, and loading the library would take too long.
-function parseObject(line: string): Fields {
+/** The checks for fields that aren't strings. */
+const CHECKS = new Map([
+  ["secrets", areTexts],
+  ["isAutonamed", isTrue],
+  ["at", (value: unknown) => typeof value === "number"],
+  ["operation", (value: unknown) => isText(Object(value).id) && isText(Object(value).url)],
+  ["recovered", isTrue],
+  ["isLate", isTrue],
+  ["imported", areTexts],
+  ["isKept", isTrue],
+]);
+
+/**
+ * Returns the fields in a line. Fields with a wrong type are treated as missing. Programs also read entries, and loading a schema library
+ * would take too long.
+ */
+function parseLine(line: string): Partial<Entry> {
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? { ...value } : {};
+    const fields: [string, unknown][] = Object.entries(JSON.parse(line));
+    return Object.fromEntries(fields.filter(([name, value]) => (CHECKS.get(name) ?? isText)(value)));
   } catch {
     return {};
   }
 }
 
-const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-const texts = (value: unknown) =>
-  Array.isArray(value) ? value.filter((one) => typeof one === "string") : undefined;
-const flag = (value: unknown) => value === true || undefined;
-
-function parseFirstLine(fields: Fields): Entry | undefined {
+function isComplete(fields: Partial<Entry>): fields is Entry {
   const { urn, backend, endpoint, key, resource, body, at } = fields;
-  if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
-    return undefined;
-  if (typeof key !== "string" || typeof resource !== "string") return undefined;
-  if (typeof body !== "string" || typeof at !== "number") return undefined;
-  return {
-    ...{ urn, backend, endpoint, key, resource, body, at },
-    organization: text(fields.organization),
-    provider: text(fields.provider),
-    replaces: text(fields.replaces),
-    projectKey: text(fields.projectKey),
-    secrets: texts(fields.secrets),
-    isAutonamed: flag(fields.isAutonamed),
-    recovered: flag(fields.recovered),
-    isLate: flag(fields.isLate),
-    isKept: flag(fields.isKept),
-  };
+  return [urn, backend, endpoint, key, resource, body, at].every((value) => value !== undefined);
 }
 
 /** Adds the fields of a later line. All imports are kept, because several processes may record them. */
-function withUpdate(entry: Entry, { operation, id, imported, resumedBy }: Fields): Entry {
-  const { id: operationId, url }: { id?: unknown; url?: unknown } = Object(operation);
-  const isNamed = typeof operationId === "string" && typeof url === "string";
-  const more = texts(imported);
-  return {
-    ...entry,
-    ...(isNamed && { operation: { id: operationId, url } }),
-    ...(typeof id === "string" && { id }),
-    ...(typeof resumedBy === "string" && { resumedBy }),
-    ...(more && { imported: [...(entry.imported ?? []), ...more] }),
-  };
+function withUpdate(entry: Entry, { imported = [], ...more }: Partial<Entry>): Entry {
+  const all = [...(entry.imported ?? []), ...imported];
+  return { ...entry, ...more, ...(all.length > 0 && { imported: all }) };
 }
 
 /**
@@ -209,7 +187,7 @@ export function markFileName(key: string, mark: Mark): string {
 }
 
 /** The time for which files with each suffix are kept, in milliseconds. Only this limit removes such files. */
-const KEPT_MS = {
+export const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,
   ".given-up": 30 * DAY_MS,
@@ -217,42 +195,18 @@ const KEPT_MS = {
 } as const;
 
 /** Lists the files in a folder whose names are those of journal entries. */
-export async function entryFilesIn(disk: Disk, folder: string): Promise<string[]> {
-  const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
+export async function entryFilesIn(files: Files, folder: string): Promise<string[]> {
+  const names = (await files.namesIn(folder)).filter((name) => name.endsWith(".jsonl"));
   return names.map((name) => path.join(folder, name));
 }
 
 /** Reads all entries in a folder, by file. Damaged files are skipped, because they may belong to other programs. */
-export async function readEntries(disk: Disk, folder: string): Promise<ReadonlyMap<string, Entry>> {
-  const read = (await entryFilesIn(disk, folder)).map(async (file) => {
-    const entry = parseEntry((await readText(disk, file)) ?? "");
+export async function readEntries(files: Files, folder: string): Promise<ReadonlyMap<string, Entry>> {
+  const read = (await entryFilesIn(files, folder)).map(async (file) => {
+    const entry = parseEntry((await files.read(file)) ?? "");
     return entry === undefined ? [] : [[file, entry] as const];
   });
   return new Map((await Promise.all(read)).flat());
-}
-
-/**
- * Finds entries by the key of their resource, which the file name doesn't contain. The key never changes, so each file is read only once.
- */
-export class EntryIndex {
-  private readonly resources = new Map<string, string | undefined>();
-  private isTidy = false;
-
-  constructor(private readonly disk: Disk) {}
-
-  /** Returns the files with entries of a resource, for all stacks and endpoints. */
-  async of(folder: string, resource: string): Promise<string[]> {
-    const entries = await entryFilesIn(this.disk, folder);
-    if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
-    this.isTidy = true;
-    const unread = entries.filter((file) => !this.resources.has(file));
-    const learned = unread.map(async (file) => {
-      const text = await readText(this.disk, file);
-      if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
-    });
-    await Promise.all(learned);
-    return entries.filter((file) => this.resources.get(file) === resource);
-  }
 }
 
 /** A batch of entries to remove from one folder. `ids` contains the id of the object for each key of a resource. */
@@ -274,14 +228,14 @@ const batches = new Map<string, Batch>();
 export async function confirm(
   key: string,
   id: string,
-  { disk = systemDisk, ...place }: JournalLocation & { readonly disk?: Disk } = {},
+  { disk, ...place }: JournalLocation & { readonly disk?: Disk } = {},
 ): Promise<void> {
   try {
     const folder = journalFolder(place);
     let batch = batches.get(folder);
     if (batch === undefined) {
       const ids = new Map<string, string>();
-      batch = { ids, done: removeAll(disk, folder, ids) };
+      batch = { ids, done: removeAll(new Files(disk), folder, ids) };
       batches.set(folder, batch);
     }
     batch.ids.set(key, id);
@@ -292,7 +246,7 @@ export async function confirm(
 }
 
 /** Removes the entries of all resources that are saved at about the same time, so that each file is read only once. */
-async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
+async function removeAll(files: Files, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);
   const isConfirmed = (text: string): boolean => {
@@ -300,8 +254,8 @@ async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, st
     return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
   };
   // An unreadable file, for example of another user, must not prevent the removal of other files.
-  const work = (await entryFilesIn(disk, folder)).map(async (file) => {
-    if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
+  const work = (await entryFilesIn(files, folder)).map(async (file) => {
+    if (isConfirmed((await files.read(file)) ?? "")) await files.removeIf(file, isConfirmed);
   });
   await Promise.allSettled(work);
 }

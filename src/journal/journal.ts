@@ -1,24 +1,14 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import {
-  appendOrCreate,
-  appendTo,
-  type Disk,
-  moveAside,
-  readText,
-  removeFile,
-  systemDisk,
-  unlessMissing,
-  withDiskTimeout,
-  writeWholeFile,
-} from "./disk";
+import { type Disk, Files, withDiskTimeout } from "./disk";
 import {
   type Entry,
   type EntryIdentity,
-  EntryIndex,
   type EntryUpdate,
+  entryFilesIn,
   fileName,
   firstLine,
+  KEPT_MS,
   laterLine,
   type Mark,
   markFileName,
@@ -80,24 +70,25 @@ export class Journal {
   /** A unique id of this process, which is part of each entry. */
   private readonly self = randomUUID();
   private readonly cwd: string;
-  private readonly disk: Disk;
-  private readonly entries: EntryIndex;
+  private readonly disk: Files;
   private readonly warned = new Set<string>();
   /** For each file, the key of the entry that this process last read or wrote. A new entry can't replace an entry with a different key. */
   private readonly known = new Map<string, string>();
   /** For each key, the file of the entry that this process has read or written. */
   private readonly files = new Map<string, string>();
+  /** For each file that this process has read, the key of the resource, which never changes. */
+  private readonly resources = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
   private readonly held = new Set<string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
+  private isTidy = false;
 
   constructor(private readonly options: JournalOptions) {
     this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
-    this.disk = options.disk ?? systemDisk;
-    this.entries = new EntryIndex(this.disk);
+    this.disk = new Files(options.disk);
     this.run = new RunFacts(this.disk, () => this.folder(), options.run);
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
@@ -117,7 +108,7 @@ export class Journal {
       const file = path.join(folder, fileName(purpose));
       const known = this.known.get(file);
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
-      const other = entryFor(purpose, await writeWholeFile(this.disk, file, text, mayGo));
+      const other = entryFor(purpose, await this.disk.write(file, text, mayGo));
       this.learn(file, other ?? begun);
       if (other === undefined) this.held.add(begun.key);
       return other;
@@ -126,13 +117,13 @@ export class Journal {
 
   /** Adds fields to the entry with the given key, if there is an entry. */
   async extend(key: string, more: EntryUpdate): Promise<void> {
-    await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
+    await this.withFileOf(key, (file) => this.disk.appendTo(file, hasKey(key), laterLine(more)));
   }
 
   /** Records that this process resumes or discards a creation. */
   async resume(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
-      await appendTo(this.disk, file, hasKey(key), laterLine({ resumedBy: this.self }));
+      await this.disk.appendTo(file, hasKey(key), laterLine({ resumedBy: this.self }));
       this.held.add(key);
     });
   }
@@ -140,7 +131,7 @@ export class Journal {
   /** Reports whether another process has resumed the creation after this process started or resumed it. */
   async isTakenOver(key: string): Promise<boolean> {
     const file = this.held.has(key) ? this.files.get(key) : undefined;
-    const text = file && (await this.safely(async () => (await readText(this.disk, file)) ?? ""));
+    const text = file && (await this.safely(async () => (await this.disk.read(file)) ?? ""));
     if (text === undefined) return false; // there is no entry, or the journal can't be used
     const entry = parseEntry(text);
     return entry?.key !== key || (entry.resumedBy ?? this.self) !== this.self;
@@ -192,19 +183,15 @@ export class Journal {
 
   /** Removes the record of a deletion that has ended or was rejected. */
   async forgetDiscard(key: string): Promise<void> {
-    await this.safely((folder) =>
-      unlessMissing(this.disk.unlink(path.join(folder, markFileName(key, "discarded")))),
-    );
+    await this.safely((folder) => this.disk.remove(path.join(folder, markFileName(key, "discarded"))));
   }
 
   private async mark(key: string, mark: Mark): Promise<void> {
-    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, markFileName(key, mark)), key));
+    await this.safely((folder) => this.disk.appendOrCreate(path.join(folder, markFileName(key, mark)), key));
   }
 
   private async isMarked(key: string, mark: Mark): Promise<boolean> {
-    const text = await this.safely((folder) =>
-      readText(this.disk, path.join(folder, markFileName(key, mark))),
-    );
+    const text = await this.safely((folder) => this.disk.read(path.join(folder, markFileName(key, mark))));
     return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
@@ -228,8 +215,8 @@ export class Journal {
     await this.safely(async (folder) => {
       const [source, target] = [path.join(folder, file), path.join(folder, fileName(now))];
       const text = firstLine({ ...entry, ...now }) + laterLine(entry);
-      if ((await writeWholeFile(this.disk, target, text, () => false)) !== undefined) return;
-      await removeFile(this.disk, source, hasKey(entry.key));
+      if ((await this.disk.write(target, text, () => false)) !== undefined) return;
+      await this.disk.removeIf(source, hasKey(entry.key));
       this.known.delete(source);
       this.learn(target, entry);
     });
@@ -238,7 +225,7 @@ export class Journal {
   private readFor(purpose: EntryIdentity): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
-      const text = await readText(this.disk, file);
+      const text = await this.disk.read(file);
       if (text === undefined) return undefined;
       const entry = entryFor(purpose, text);
       if (entry !== undefined) {
@@ -256,12 +243,17 @@ export class Journal {
     });
   }
 
-  /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. */
+  /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. Each file of another resource is read only once. */
   find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
-      for (const file of await this.entries.of(folder, resource)) {
-        const entry = parseEntry((await readText(this.disk, file)) ?? "");
-        if (entry?.resource !== resource) continue;
+      if (!this.isTidy) await this.disk.removeOld(folder, KEPT_MS);
+      this.isTidy = true;
+      for (const file of await entryFilesIn(this.disk, folder)) {
+        if ((this.resources.get(file) ?? resource) !== resource) continue;
+        const entry = parseEntry((await this.disk.read(file)) ?? "");
+        if (entry === undefined) continue;
+        this.resources.set(file, entry.resource);
+        if (entry.resource !== resource) continue;
         this.files.set(entry.key, file);
         return entry;
       }
@@ -272,7 +264,7 @@ export class Journal {
   /** Removes the entry with the given key. */
   async remove(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
-      await removeFile(this.disk, file, hasKey(key));
+      await this.disk.removeIf(file, hasKey(key));
       if (this.known.get(file) === key) this.known.delete(file);
       this.files.delete(key);
     });
@@ -331,10 +323,9 @@ export class Journal {
   }
 
   private async setAside(file: string): Promise<undefined> {
-    const damaged = await moveAside(this.disk, file, (text) => parseEntry(text) === undefined);
-    if (damaged === undefined) return; // another process has replaced it
     const kept = `${file}.damaged`;
-    await this.disk.rename(damaged, kept);
+    const isRenamed = await this.disk.renameIf(file, (text) => parseEntry(text) === undefined, kept);
+    if (!isRenamed) return; // another process has replaced it
     await this.warnOnce(
       file,
       `a damaged journal entry was set aside as ${kept}. The creation that it records can't be resumed, and the next \`pulumi up\` ` +

@@ -4,7 +4,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { codeOf } from "../diagnostics/error";
-import { appendOrCreate, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
+import { type Files, withDiskTimeout } from "./disk";
 
 // In addition to entries, provider processes record the facts of a run, and the deletions that this machine has requested.
 
@@ -39,11 +39,11 @@ export class RunFacts {
   /** The prefix of all file names of this run. */
   private readonly prefix: string;
   private readonly name: string;
-  private isTidy = false;
+  private tidied?: Promise<void>;
 
   /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
-    private readonly disk: Disk,
+    private readonly files: Files,
     private readonly folder: () => string,
     private readonly run: string | undefined,
   ) {
@@ -67,19 +67,13 @@ export class RunFacts {
 
   private async write(line: string): Promise<void> {
     for (const folder of this.folders()) {
-      const written = () =>
-        appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
-      if (await withDiskTimeout(folder, written).catch(() => false)) return this.tidy(folder);
+      const file = path.join(folder, this.name);
+      const written = () => this.files.appendOrCreate(file, `${line}\n`).then(() => true);
+      if (!(await withDiskTimeout(folder, written).catch(() => false))) continue;
+      const tidy = () => this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
+      this.tidied ??= withDiskTimeout(folder, tidy).catch(() => undefined);
+      return this.tidied;
     }
-  }
-
-  /** Removes the files of earlier runs. */
-  private async tidy(folder: string): Promise<void> {
-    if (this.isTidy) return;
-    this.isTidy = true;
-    await withDiskTimeout(folder, () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS })).catch(
-      () => undefined,
-    );
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -99,11 +93,9 @@ export class RunFacts {
   }
 
   private async readOthers(folder: string): Promise<string[]> {
-    const names = await fileNamesIn(this.disk, folder);
+    const names = await this.files.namesIn(folder);
     const others = names.filter((name) => name !== this.name && this.isOfRun(name));
-    return Promise.all(
-      others.map(async (name) => (await readText(this.disk, path.join(folder, name))) ?? ""),
-    );
+    return Promise.all(others.map(async (name) => (await this.files.read(path.join(folder, name))) ?? ""));
   }
 
   /**
@@ -182,7 +174,7 @@ export const DELETION_SUFFIX = ".deletion";
 export class DeletionRequests {
   /** @param token returns the current token. Only its hash is written. A different token may have fewer permissions */
   constructor(
-    private readonly disk: Disk,
+    private readonly files: Files,
     private readonly folder: () => string,
     private readonly token: () => string,
   ) {}
@@ -190,19 +182,19 @@ export class DeletionRequests {
   /** Records that a deletion is about to be requested. */
   async add(object: string): Promise<void> {
     const line = `${object} ${new Date().toISOString()}\n`;
-    await this.withFile(object, (file) => appendOrCreate(this.disk, file, line));
+    await this.withFile(object, (file) => this.files.appendOrCreate(file, line));
   }
 
   /** Returns the time of the last deletion request for an object in ISO 8601, or `undefined` if there was no request. */
   async requestedAt(object: string): Promise<string | undefined> {
-    const text = (await this.withFile(object, (file) => readText(this.disk, file))) ?? "";
+    const text = (await this.withFile(object, (file) => this.files.read(file))) ?? "";
     const line = text.split("\n").findLast((one) => one.startsWith(object));
     return line?.slice(object.length).trim();
   }
 
   /** Removes the record of a deletion request, because the object still exists or exists again. */
   async remove(object: string): Promise<void> {
-    await this.withFile(object, (file) => this.disk.unlink(file));
+    await this.withFile(object, (file) => this.files.remove(file));
   }
 
   private async withFile<T>(object: string, work: (file: string) => Promise<T>): Promise<T | undefined> {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { optional } from "../diagnostics/problem";
 import type { Operation } from "../polling/wait";
 import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./resource-fields";
 
@@ -13,25 +14,17 @@ export function parseSentBody(body: string): WireFields | undefined {
 }
 
 // States of all released versions must be supported, so an invalid member is treated as missing.
-export const string = v.fallback(v.optional(v.string()), undefined);
-export const number = v.fallback(v.optional(v.number()), undefined);
-export const flag = v.fallback(v.optional(v.boolean()), undefined);
-export const strings = v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined);
-export const values = v.fallback(
-  v.optional(
-    v.pipe(
-      v.record(v.string(), v.unknown()),
-      v.transform((record): RemoteValues => record),
-    ),
-  ),
-  undefined,
-);
+export const string = optional(v.string());
+export const number = optional(v.number());
+export const flag = optional(v.boolean());
+export const strings = optional(v.pipe(v.array(v.string()), v.readonly()));
+export const values = optional<RemoteValues>(v.record(v.string(), v.unknown()));
 
 const record = v.object({
   key: string,
   body: string,
   at: number,
-  operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
+  operation: optional(v.object({ id: v.string(), url: v.string() })),
   failed: flag,
   /** For updates: the requested values. Null removes the property. */
   asked: values,
@@ -57,7 +50,7 @@ const record = v.object({
  */
 export type Pending = v.InferOutput<typeof record>;
 
-export const pendingSchema = v.fallback(v.optional(record), undefined);
+export const pendingSchema = optional(record);
 
 /** The name and the project in a creation request. The program may now contain a different project. */
 export interface Sent {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { optional } from "../diagnostics/problem";
 import { flag, number, pendingSchema, string, strings, values } from "./pending";
 import type { Arguments, Json, RemoteValues } from "./resource-fields";
 
@@ -28,10 +29,7 @@ const argumentMembers = {
 
 const programMembers = {
   urn: ["__urn", string],
-  timeouts: [
-    "__timeouts",
-    v.fallback(v.optional(v.object({ create: string, update: string, delete: string })), undefined),
-  ],
+  timeouts: ["__timeouts", optional(v.object({ create: string, update: string, delete: string }))],
   /** The names of the arguments that are secret. */
   secrets: ["__secrets", strings],
   /** Whether the provider generated the name. */

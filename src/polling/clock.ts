@@ -22,14 +22,14 @@ export const systemClock: Clock = {
 };
 
 function startAlarm(ms: number, ring: () => void): () => void {
-  const step = Math.min(Math.max(ms, 0), MAX_TIMER_MS);
-  let timer = setTimeout(next, step, ms - step);
-  function next(rest: number): void {
-    const nextStep = Math.min(rest, MAX_TIMER_MS);
-    if (rest <= 0) ring();
-    else timer = setTimeout(next, nextStep, rest - nextStep);
+  if (ms <= MAX_TIMER_MS) {
+    const timer = setTimeout(ring, ms);
+    return () => clearTimeout(timer);
   }
-  return () => clearTimeout(timer);
+  let cancel = startAlarm(MAX_TIMER_MS, () => {
+    cancel = startAlarm(ms - MAX_TIMER_MS, ring);
+  });
+  return () => cancel();
 }
 
 export interface Deadline {

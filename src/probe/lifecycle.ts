@@ -4,7 +4,7 @@ import { v4 as uuidV4 } from "uuid";
 import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { readText, systemDisk, unlessMissing, writeWholeFile } from "../journal/disk";
+import { Files } from "../journal/disk";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findFresh, readUntil } from "../provider/absence";
@@ -45,6 +45,7 @@ export type ProbeRecord = v.InferOutput<typeof record>;
 
 /** The record file of a probe. The file exists as long as the service may still contain an object of the probe. */
 export class RecordFile {
+  private readonly files = new Files();
   private readonly path: string;
 
   constructor(folder: string, endpoint: string) {
@@ -53,7 +54,7 @@ export class RecordFile {
 
   /** @throws CloudInfraError `input_invalid` if the record can't be read or is damaged */
   async read(): Promise<ProbeRecord | undefined> {
-    const text = await readText(systemDisk, this.path).catch(this.unusable("can't be read"));
+    const text = await this.files.read(this.path).catch(this.unusable("can't be read"));
     const parsed = parseRecord(text ?? "");
     return text !== undefined && parsed === undefined ? this.unusable("is damaged")() : parsed;
   }
@@ -61,12 +62,12 @@ export class RecordFile {
   /** @throws CloudInfraError `input_invalid` if the record can't be written, or `conflict` if there is a record of another probe */
   async write(content: ProbeRecord): Promise<void> {
     const isOwn = (text: string): boolean => parseRecord(text)?.name === content.name;
-    const writing = writeWholeFile(systemDisk, this.path, JSON.stringify(content), isOwn);
+    const writing = this.files.write(this.path, JSON.stringify(content), isOwn);
     if ((await writing.catch(this.unusable("can't be written"))) !== undefined) throw notCleanedUp();
   }
 
   async remove(): Promise<void> {
-    await unlessMissing(systemDisk.unlink(this.path));
+    await this.files.remove(this.path);
   }
 
   private unusable(why: string): (cause?: unknown) => never {

@@ -225,7 +225,7 @@ describe("recover", () => {
     expect(await ofEu.list()).toMatchObject([{ urn: WEB, provider: "eu" }]);
     const [noted] = await journal.list();
     expect(noted).toMatchObject({ urn: urnOf(PROJECT, "p") });
-    expect(noted).toHaveProperty("provider", undefined);
+    expect(noted).not.toHaveProperty("provider");
     expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
     expect(await ofEu.list()).toEqual([]);
     const moved = await recover(["--file", file, "--endpoint", ENDPOINT]);

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, renameSync, utimesSync } from "node
 import os from "node:os";
 import path from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { systemDisk } from "../../src/journal/disk";
+import { Files } from "../../src/journal/disk";
 import { RunFacts } from "../../src/journal/run-facts";
 import { emptyFolder } from "./folder";
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
   return () => vi.unstubAllEnvs();
 });
-const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(systemDisk, () => journal, run);
+const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(new Files(), () => journal, run);
 
 describe("a fact of a run", () => {
   test("is visible to all processes of the run, even with other journals, but not to other runs", async () => {
