@@ -10,7 +10,9 @@ import {
 } from "../../model/addresses";
 import { isChanged, type PropertyPaths, sameValue, withIgnoredValues } from "../../model/changes";
 import { withCaseSensitiveKeys } from "../../model/labels";
+import { isSameName } from "../../model/names";
 import { initialOutputs, outputsOf } from "../../model/outputs";
+import { sentFields } from "../../model/pending";
 import { differsFromDesired, type PropertySides, sidesOf } from "../../model/property-sides";
 import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import {
@@ -154,18 +156,26 @@ interface PossibleCreator {
 }
 
 /** Returns the unfinished creations of all resources that may have created the imported object. */
-async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
+async function findPossibleCreators(context: Context, object: ApiObject): Promise<PossibleCreator[]> {
   const creators: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
     if (!isUrnOf(context.kind, entry.urn)) continue;
-    const made = entry.id ?? (await createdBy(context, entry));
-    if (made === id || made === undefined) creators.push({ key: entry.key, isCertain: made === id });
+    const made = entry.id ?? (await createdBy(context, entry, object));
+    if (made === object.id || made === undefined)
+      creators.push({ key: entry.key, isCertain: made === object.id });
   }
   return creators;
 }
 
 /** Returns the id of the created object if the operation has ended. A running operation may still contain a different id. */
-async function createdBy(context: Context, { operation }: Entry): Promise<string | undefined> {
+async function createdBy(
+  context: Context,
+  { key, operation, body }: Entry,
+  { fields: { name } }: ApiObject,
+): Promise<string | undefined> {
+  // The service may return the end of an operation only once. The call that runs or resumes the creation then needs that reply.
+  const isOtherName = name !== undefined && !isSameName(name, sentFields({ body }).name);
+  if (isOtherName || context.session.journal.isHeld(key)) return undefined;
   // If the operation of another resource can't be read, the import must not fail, because that operation may have created the object.
   const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
   return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;

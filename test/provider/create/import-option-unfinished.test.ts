@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
+import { FakeClock } from "../../polling/fake-clock";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, type Service } from "../service";
 
@@ -86,6 +87,52 @@ describe("if an unfinished creation's operation can't be read, an import", () =>
     expect(message).toContain("(403)");
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.small");
     expect(await web.entry()).toBeDefined();
+  });
+});
+
+describe("if the service returns the end of an operation only once, an import of another instance succeeds, and so does", () => {
+  const ARGS = { image: "debian-13", flavor: "m1.small", network: "default" };
+
+  async function withOther(name: string) {
+    const { service, web } = await oneInstance({ behaviour: { operationKeptPolls: 1 } });
+    const { id: project } = service.emulator.addProject();
+    const { id } = service.emulator.addInstance({ ...ARGS, project, name });
+    const others = { sshKeys: undefined, labels: undefined, publicIp: undefined };
+    const option = { __urn: URN.replace("::web", "::other"), __import: id };
+    const importOther = async (process: HostProvider): Promise<void> => {
+      const news = web.news({ ...ARGS, project, name, ...others, ...option });
+      expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+    };
+    return { service, web, id, importOther };
+  }
+
+  test("the next `up` of an interrupted creation", async () => {
+    const { service, web, id, importOther } = await withOther("db");
+    await web.killedUp({ name: "web" });
+    service.emulator.finishOperations();
+    await importOther(await web.process());
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(idsOf(service)).toEqual([id, web.inState().id]);
+  });
+
+  test("a creation in the same run, even if the names are equal", async () => {
+    const { service, web, id, importOther } = await withOther("web");
+    const waiting = Promise.withResolvers<void>();
+    const imported = Promise.withResolvers<void>();
+    const clock = new FakeClock({ auto: true });
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = async (...args) => {
+      waiting.resolve();
+      await imported.promise;
+      await sleep(...args);
+    };
+    const process = await web.process({ clock });
+    const created = process.create(await checked(process, {}, web.news({ name: "web" })));
+    await waiting.promise;
+    service.emulator.finishOperations();
+    await importOther(process);
+    imported.resolve();
+    expect(idsOf(service)).toEqual([id, (await created).id]);
   });
 });
 
@@ -225,6 +272,24 @@ test("if a resource imports the object of another one's unfinished creation afte
   const { id: other } = await process.create(own);
   expect(idsOf(service)).toEqual([id, other]);
 });
+
+test.each(["its own resource", "another resource"])(
+  "if %s imports the object of an unfinished creation after somebody has renamed the object, the object is kept",
+  async (importer) => {
+    const { service, web } = await oneInstance();
+    await web.killedUp({ name: "Web-01" });
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    service.emulator.edit(id, { name: "db" });
+    const isOwn = importer === "its own resource";
+    const process = await web.process();
+    const urn = isOwn ? URN : URN.replace("::web", "::site");
+    const news = web.news({ __urn: urn, __import: id, name: "db" });
+    expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+    if (!isOwn) expect(await web.up({ name: "Web-01", image: "debian-14" })).toBeUndefined();
+    expect(idsOf(service)).toEqual(isOwn ? [id] : [id, web.inState().id]);
+  },
+);
 
 test("an object can't be imported while an update completes its resumed creation", async () => {
   const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
