@@ -176,6 +176,7 @@ function stackJournals(
       ...{ endpoint, dir: journalDirOf(providers, config), cwd: folder, env: process.env, backend },
       organization: () => organization,
       projectFolder: () => projectFolder,
+      isDryRun: options.dryRun,
       warn: console.error,
     });
   // An exported file doesn't identify its backend, so the program's folder is used instead.

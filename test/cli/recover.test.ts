@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { openJournal } from "../../src/journal/journal";
 import {
@@ -90,6 +92,21 @@ describe("recover", () => {
     expect(code).toBe(0);
     expect(stdout).toContain('instance "web": would write a journal entry');
     expect(files()).toEqual([]);
+  });
+
+  it("keeps a damaged journal entry in its place with --dry-run, and warns about it", async () => {
+    const { dir, journal, write, recover } = machine();
+    const names = (): string[] => readdirSync(dir, { recursive: true, encoding: "utf8" }).sort();
+    await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
+    const file = write(killed);
+    const entry = path.join(dir, names().find((name) => name.endsWith(".jsonl")) ?? "");
+    writeFileSync(entry, '{"urn":');
+    const before = names();
+    const { stdout, stderr } = await recover(["--dry-run", "--file", file]);
+    expect(stdout).toContain('instance "web": would write a journal entry');
+    expect(stderr).toContain(entry);
+    expect(names()).toEqual(before);
+    expect(readFileSync(entry, "utf8")).toBe('{"urn":');
   });
 
   it("prints one line if there is nothing to recover, with and without an endpoint", async () => {
