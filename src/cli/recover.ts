@@ -50,7 +50,7 @@ async function writeMissingEntries(
   const strayEntries: StrayEntry[] = [];
   for (const journal of journals.all) {
     creations.push(...(await writeEntries(journal, byJournal.get(journal) ?? [], options)));
-    strayEntries.push(...(await findStrayEntries(journal, deployment)));
+    strayEntries.push(...(await findStrayEntries(journal, deployment, journals.all)));
   }
   const clearCommand = deployment.pendingCreations.length > 0 ? clearCommandFor(deployment, options) : null;
   if (options.json) {

@@ -312,6 +312,35 @@ describe("recover", () => {
     expect(stdout).not.toContain("--forget");
   });
 
+  it("doesn't treat an object at the endpoint of another provider as the object of an entry", async () => {
+    const { journal, write, recover } = machine();
+    await journal.begin({ urn: urnOf(INSTANCE, "gone"), key: KEY, resource: KEY, body: "{}", at: 1 });
+    await journal.extend(KEY, { id: "1" });
+    const provider = {
+      ...resource("pulumi:providers:pulumi-nodejs", "eu", {
+        "cloudinfra:endpoint": "https://eu.example.com",
+      }),
+      id: "e0",
+    };
+    const stateAt = (endpoint?: string) =>
+      exported({
+        resources: [
+          provider,
+          resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY }), {
+            id: "1",
+            outputs: { __key: OTHER_KEY, __endpoint: endpoint },
+          }),
+        ],
+      });
+    const elsewhere = await recover(["--file", write(stateAt("https://eu.example.com/v1"))]);
+    expect(elsewhere.stdout).toContain("Journal entry for a resource that isn't in the state (object 1).");
+    // The service may have moved since the state was saved.
+    for (const endpoint of [ENDPOINT, "https://old.example.com/v1", undefined]) {
+      const { stdout } = await recover(["--file", write(stateAt(endpoint))]);
+      expect(stdout).toContain("the object 1, which the stack manages. Keep the object.");
+    }
+  });
+
   it("reports no entries of other stacks if the state is empty", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
