@@ -179,9 +179,23 @@ export function programText(
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** Returns a variable name for an explicit provider: the provider's own name if that is a valid identifier. */
+/** Returns a variable name for an explicit provider: the provider's own name if the program can declare a variable with that name. */
 function variableFor(name: string): string {
-  return IDENTIFIER.test(name) && !["project", "Project", "Instance"].includes(name) ? name : "provider";
+  return IDENTIFIER.test(name) && isFreeVariable(name) ? name : "provider";
+}
+
+/** The names that have a meaning in every program, and the names that the written program declares. */
+const TAKEN =
+  "exports, require, module, __filename, __dirname, undefined, globalThis, project, Project, Instance";
+
+/** Reports whether a module can declare a variable. JavaScript's own parser knows all reserved words. */
+function isFreeVariable(identifier: string): boolean {
+  try {
+    new Function(`"use strict"; async (${TAKEN}) => { const ${identifier} = 0; }`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function statement(

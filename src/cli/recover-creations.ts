@@ -1,5 +1,6 @@
 import { validate } from "uuid";
 import * as v from "valibot";
+import { comparableEndpoint } from "../api/endpoint";
 import { type Entry, visibleId } from "../journal/entry";
 import type { Journal, NewEntry } from "../journal/journal";
 import { stackOf } from "../journal/location";
@@ -187,8 +188,17 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
+/** @param journals the journals of all endpoints that the stack uses */
+export async function findStrayEntries(
+  journal: Journal,
+  deployment: Deployment,
+  journals: readonly Journal[],
+): Promise<StrayEntry[]> {
   const { resources, urns } = deployment;
+  const own = comparableEndpoint(journal.endpoint);
+  // The state may contain a former address of the service, but not if another provider uses that address.
+  const others = journals.map(({ endpoint }) => comparableEndpoint(endpoint)).filter((one) => one !== own);
+  const isElsewhere = ({ endpoint = "" }: Resource): boolean => others.includes(comparableEndpoint(endpoint));
   // An empty state doesn't contain the stack's name, so no journal entry can be matched.
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
@@ -196,7 +206,11 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
     const [urn, id] = [entry.urn, visibleId(entry)];
     // A different resource of the stack may have imported the object.
     const isManaged = resources.some(
-      (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),
+      (one) =>
+        one.id !== undefined &&
+        one.id === entry.id &&
+        urn.split("::")[2]?.endsWith(one.type) &&
+        !isElsewhere(one),
     );
     if (isManaged) return { urn, id, status: "object-in-state" };
     return urns.includes(urn) ? [] : { urn, id, status: "resource-not-in-state" };

@@ -50,7 +50,7 @@ async function writeMissingEntries(
   const strayEntries: StrayEntry[] = [];
   for (const journal of journals.all) {
     creations.push(...(await writeEntries(journal, byJournal.get(journal) ?? [], options)));
-    strayEntries.push(...(await findStrayEntries(journal, deployment)));
+    strayEntries.push(...(await findStrayEntries(journal, deployment, journals.all)));
   }
   const clearCommand = deployment.pendingCreations.length > 0 ? clearCommandFor(deployment, options) : null;
   if (options.json) {
@@ -176,6 +176,7 @@ function stackJournals(
       ...{ endpoint, dir: journalDirOf(providers, config), cwd: folder, env: process.env, backend },
       organization: () => organization,
       projectFolder: () => projectFolder,
+      isDryRun: options.dryRun,
       warn: console.error,
     });
   // An exported file doesn't identify its backend, so the program's folder is used instead.

@@ -130,7 +130,7 @@ interface WarningText {
 }
 
 /** The fields of an entry that a warning about unfinished creations contains. */
-export type UnfinishedEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
+export type UnfinishedEntry = Pick<Entry, "urn" | "endpoint" | "at" | "id" | "operation" | "secrets">;
 
 /** Returns a warning that lists the unfinished creations of one stack. */
 export function unfinishedWarning(

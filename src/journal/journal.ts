@@ -47,6 +47,8 @@ export interface JournalOptions extends JournalLocation {
   readonly warn: (message: string) => void | Promise<void>;
   /** The run of the engine. @default this process is the only one of its run */
   readonly run?: string | undefined;
+  /** Whether damaged files keep their names, because the command must not change anything. @default false */
+  readonly isDryRun?: boolean | undefined;
   /** @default the disk of this machine */
   readonly disk?: Disk | undefined;
 }
@@ -237,7 +239,7 @@ export class Journal {
         this.learn(file, entry);
         return entry;
       }
-      if (parseEntry(text) === undefined) return this.setAside(file);
+      if (parseEntry(text) === undefined && !this.options.isDryRun) return this.setAside(file);
       await this.warnOnce(
         file,
         `the journal entry ${file} is ignored, because its content doesn't match the resource, stack or service in its name. If an ` +

@@ -6,6 +6,7 @@ import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resour
 import { requestedArguments } from "../model/secrets";
 import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal } from "../polling/wait";
+import { confirmLookup } from "./absence";
 import {
   type Context,
   fetchOperation,
@@ -25,7 +26,7 @@ import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
 import { isCreatedByOther } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
-import { warnOfObjectLeftAlone } from "./warnings";
+import { hintForMissing, warnOfObjectLeftAlone } from "./warnings";
 
 /** Deletes a resource. Before that, finishes its unfinished creations and, for a project, the unfinished creations of its instances. */
 export async function deleteResource(context: Context, id: string, state: Recorded): Promise<void> {
@@ -188,8 +189,24 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
         );
   // The service may have reused the id of the operation of a failed creation.
   const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
-  const result = await find(created);
+  const first = await find(created);
+  const isLost = seen === undefined && !pending.failed;
+  const ref = objectRefOf(context.kind, created, state);
+  const result = isLost ? await confirmLookup(context, ref, first) : first;
+  // For a project, the deletion itself requires more evidence than its absence.
+  if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
+    throw await creationUnclear(context, created, pending);
   const isOther =
     "found" in result && (await isCreatedByOther(context, result.found, pending, end, state.key));
   return isOther ? undefined : created;
+}
+
+/** Returns the error for an object that isn't found while the outcome of its creation is unknown, because it may still appear (E2). */
+async function creationUnclear(context: Context, id: string, pending: Pending): Promise<CloudInfraError> {
+  const { name } = context.kind;
+  const message =
+    `the service no longer reports operation ${pending.operation?.id} of an unfinished creation, and doesn't return ${name} ${id}, ` +
+    "which may still appear";
+  const hint = `${await hintForMissing(context, id, pending)}. Otherwise, run the command again`;
+  return new CloudInfraError("operation_unknown", message, { hint });
 }

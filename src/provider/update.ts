@@ -27,7 +27,7 @@ import {
   presentUnlessRenamed,
 } from "./update/changed-id";
 import { compareRequested } from "./update/requested";
-import { findSameNamed } from "./warnings";
+import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
 export async function updateResource(
@@ -122,12 +122,7 @@ async function creationUnclear(
   id: string,
   { olds, pending, error }: { olds: Recorded; pending: Pending; error: CloudInfraError },
 ): Promise<PartialState> {
-  const { name } = context.kind;
-  const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
-  const hint =
-    `Check in the service whether ${name} ${id} exists: ` +
-    `${others === "" ? "the list contains no object with that name" : `the list contains ${others} with that name`}. ` +
-    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, then \`pulumi up\` to recreate it`;
+  const hint = `${await hintForMissing(context, id, pending)}, then \`pulumi up\` to recreate it`;
   return new PartialState(error, id, olds, hint);
 }
 

@@ -113,6 +113,16 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   return found;
 }
 
+/** Returns a hint for an object that isn't found while the outcome of its creation is unknown. */
+export async function hintForMissing(context: Context, id: string, pending: Pending): Promise<string> {
+  const { name } = context.kind;
+  const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
+  return (
+    `Check in the service whether ${name} ${id} exists: the list contains ${others || "no object"} with that name. ` +
+    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\``
+  );
+}
+
 /** Returns the ids of the objects that a creation may have made, without the object that the creation replaces. */
 async function findPossibleIds(context: Context, inputs: Desired, pending: Pending): Promise<string[]> {
   const replaced = context.session.tracker.get(inputs.urn ?? "").id;

@@ -92,7 +92,7 @@ function completed(resource: DynamicResource, name: string, { props, ...given }:
   const secrets = [...(opts.additionalSecretOutputs ?? []), ...resource.secretOutputs];
   return {
     props: {
-      ...Object.fromEntries(resource.outputs.map((output) => [output, undefined])),
+      ...Object.fromEntries([...resource.outputs, ENDPOINT].map((output) => [output, undefined])),
       ...props,
       ...hiddenInputs({ ...resource, name, props, opts }),
     },
@@ -191,7 +191,8 @@ export async function recordRegistration(resource: Pick<pulumi.CustomResource, "
     if (known === undefined) return;
     registered.add(known);
     const object = await resolved(resource.id);
-    if (object !== undefined) registered.add(objectOf(known, object));
+    const endpoint = await resolved<unknown>(Reflect.get(resource, ENDPOINT));
+    if (object !== undefined) registered.add(objectOf({ urn: known, id: object, endpoint }));
   } catch {
     // Pulumi reports that the resource could not be registered.
   }
@@ -199,17 +200,23 @@ export async function recordRegistration(resource: Pick<pulumi.CustomResource, "
 
 export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEntry[]>): Promise<void> {
   const { registered } = currentRun();
-  const entries = (await read()).filter(
-    ({ urn, id }) => !registered.has(urn) && !(id !== undefined && registered.has(objectOf(urn, id))),
-  );
+  // States of early versions don't contain the endpoint.
+  const isRegistered = ({ urn, id, endpoint }: UnfinishedEntry): boolean =>
+    registered.has(urn) ||
+    (id !== undefined &&
+      [endpoint, undefined].some((one) => registered.has(objectOf({ urn, id, endpoint: one }))));
+  const entries = (await read()).filter((entry) => !isRegistered(entry));
   if (entries.length === 0) return;
   const { unfinishedWarning } = await import("../journal/entry.js");
   await pulumi.log.warn(unfinishedWarning(entries, WARNING));
 }
 
-/** Returns a string that identifies an object: the last type in the URN, and the object's id. */
-function objectOf(urn: string, id: string): string {
-  return `${urn.split("::")[2]?.split("$").at(-1)} ${id}`;
+/** The hidden output that contains the endpoint of the object. */
+const ENDPOINT = "__endpoint";
+
+/** Returns a string that identifies an object: the last type in the URN, the object's id and, if known, its endpoint. */
+function objectOf({ urn, id, endpoint }: { urn: string; id: string; endpoint?: unknown }): string {
+  return JSON.stringify([urn.split("::")[2]?.split("$").at(-1), id, endpoint]);
 }
 
 const WARNING = {

@@ -271,3 +271,20 @@ it("the instances refer to the project if it is imported, too", () => {
     { id: "101", inputs: { name: "shop", region: "eu-1" } },
   ]);
 });
+
+describe("the variable for an explicit provider", () => {
+  const { declared } = written(usual);
+  const variableOf = (name: string): string | undefined =>
+    /, provider: (.*) \}\);/.exec(programText({ declared, omitted: [] }, { name }))?.[1];
+
+  it.each(["eu", "type", "$default"])("is the provider's name if it can be a variable (%s)", (name) => {
+    expect(variableOf(name)).toBe(name);
+  });
+
+  it.each([
+    ...["default", "class", "new", "enum", "null", "await", "yield", "static", "let", "eval", "undefined"],
+    ...["module", "require", "project", "Instance", "eu-1", "x = 1; y", ""],
+  ])("is another name if the provider's name can't be a variable (%s)", (name) => {
+    expect(variableOf(name)).toBe("provider");
+  });
+});

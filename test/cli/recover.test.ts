@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { openJournal } from "../../src/journal/journal";
 import {
@@ -90,6 +92,21 @@ describe("recover", () => {
     expect(code).toBe(0);
     expect(stdout).toContain('instance "web": would write a journal entry');
     expect(files()).toEqual([]);
+  });
+
+  it("keeps a damaged journal entry in its place with --dry-run, and warns about it", async () => {
+    const { dir, journal, write, recover } = machine();
+    const names = (): string[] => readdirSync(dir, { recursive: true, encoding: "utf8" }).sort();
+    await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
+    const file = write(killed);
+    const entry = path.join(dir, names().find((name) => name.endsWith(".jsonl")) ?? "");
+    writeFileSync(entry, '{"urn":');
+    const before = names();
+    const { stdout, stderr } = await recover(["--dry-run", "--file", file]);
+    expect(stdout).toContain('instance "web": would write a journal entry');
+    expect(stderr).toContain(entry);
+    expect(names()).toEqual(before);
+    expect(readFileSync(entry, "utf8")).toBe('{"urn":');
   });
 
   it("prints one line if there is nothing to recover, with and without an endpoint", async () => {
@@ -293,6 +310,35 @@ describe("recover", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("the object ins-live, which the stack manages. Keep the object.");
     expect(stdout).not.toContain("--forget");
+  });
+
+  it("doesn't treat an object at the endpoint of another provider as the object of an entry", async () => {
+    const { journal, write, recover } = machine();
+    await journal.begin({ urn: urnOf(INSTANCE, "gone"), key: KEY, resource: KEY, body: "{}", at: 1 });
+    await journal.extend(KEY, { id: "1" });
+    const provider = {
+      ...resource("pulumi:providers:pulumi-nodejs", "eu", {
+        "cloudinfra:endpoint": "https://eu.example.com",
+      }),
+      id: "e0",
+    };
+    const stateAt = (endpoint?: string) =>
+      exported({
+        resources: [
+          provider,
+          resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY }), {
+            id: "1",
+            outputs: { __key: OTHER_KEY, __endpoint: endpoint },
+          }),
+        ],
+      });
+    const elsewhere = await recover(["--file", write(stateAt("https://eu.example.com/v1"))]);
+    expect(elsewhere.stdout).toContain("Journal entry for a resource that isn't in the state (object 1).");
+    // The service may have moved since the state was saved.
+    for (const endpoint of [ENDPOINT, "https://old.example.com/v1", undefined]) {
+      const { stdout } = await recover(["--file", write(stateAt(endpoint))]);
+      expect(stdout).toContain("the object 1, which the stack manages. Keep the object.");
+    }
   });
 
   it("reports no entries of other stacks if the state is empty", async () => {

@@ -153,6 +153,58 @@ describe("the deletion of an interrupted creation", () => {
     });
   });
 
+  describe("whose operation the service doesn't return, although the creation is still running,", () => {
+    async function running(behaviour: Partial<Behaviour>) {
+      const { service, web } = await oneInstance({
+        behaviour: { operationMs: 3_600_000, instanceVisible: "when-done", ...behaviour },
+      });
+      await service.clock.sleep(60_000); // lists already return the project
+      await web.up(SHORT);
+      const path = "/v1/operations/";
+      const hidden = service.emulator.fail({
+        path,
+        kind: "status",
+        status: 404,
+        times: Number.POSITIVE_INFINITY,
+      });
+      return { service, web, hidden, id: web.inState().id };
+    }
+
+    test.each([204, 202] as const)(
+      "isn't confirmed if the id of its object is known (%d)",
+      async (deleteObject) => {
+        const { service, web, hidden, id } = await running({ resultLink: "early", deleteObject });
+        const said = await web.destroy();
+        expect(said).toContain("the service no longer reports operation");
+        expect(said).toContain(`Check in the service whether instance ${id} exists`);
+        expect(said).toContain("pulumi state delete <urn>");
+        expect(web.inState().id).toBe(id);
+        hidden.off();
+        service.emulator.finishOperations();
+        service.emulator.behaviour.operationMs = 100;
+        expect(await web.destroy()).toBeUndefined();
+        expect(service.emulator.instances.size).toBe(0);
+      },
+    );
+
+    test("isn't confirmed if the id of its object is unknown", async () => {
+      const { service, web, hidden, id } = await running({});
+      expect(await web.destroy()).toContain("recover --forget <urn>");
+      expect(web.inState().id).toBe(id);
+      hidden.off();
+      service.emulator.finishOperations();
+      expect(await web.destroy()).toBeUndefined();
+      expect(service.emulator.instances.size).toBe(0);
+    });
+
+    test("deletes its object as soon as the service returns the object", async () => {
+      const { service, web } = await running({ resultLink: "early" });
+      service.emulator.finishOperations();
+      expect(await web.destroy()).toBeUndefined();
+      expect(service.emulator.instances.size).toBe(0);
+    });
+  });
+
   test("deletes nothing if its key has expired", async () => {
     const { service, web } = await placeholder();
     const { id, inputs, state } = web.inState();

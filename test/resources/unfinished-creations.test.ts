@@ -13,13 +13,15 @@ const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.s
 const urnOf = (type: string, name: string): string =>
   `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
 const at = Date.UTC(2026, 10, 22, 11, 30, 5);
-const web: UnfinishedEntry = { urn: urnOf("Instance", "web"), at, id: "ins-1" };
+const endpoint = "https://api.example.com/v1";
+const web: UnfinishedEntry = { urn: urnOf("Instance", "web"), endpoint, at, id: "ins-1" };
 const api: UnfinishedEntry = {
   urn: urnOf("Instance", "api"),
+  endpoint,
   at,
   operation: { id: "op-7", url: "https://api.example.com/v1/operations/op-7" },
 };
-const shop: UnfinishedEntry = { urn: urnOf("Project", "shop"), at };
+const shop: UnfinishedEntry = { urn: urnOf("Project", "shop"), endpoint, at };
 
 beforeEach(() => {
   vi.spyOn(pulumi.log, "warn").mockResolvedValue();
@@ -76,6 +78,14 @@ describe("an interrupted creation whose resource the program no longer declares"
     const outputs = { ...web, id: "server-id" };
     expect(await warnings(program, [outputs])).toEqual([]);
     expect(await warnings(() => new Project("server", { region: "eu-1" }), [outputs])).toHaveLength(1);
+  });
+
+  test("causes a warning if a resource has an object with the same id at another endpoint", async () => {
+    const program = () => new Instance("server", args);
+    const at = (endpoint: string): Run => ({ outputs: () => ({ __endpoint: endpoint }) });
+    const entry = { ...web, id: "server-id" };
+    expect(await warnings(program, [entry], at(endpoint))).toEqual([]);
+    expect(await warnings(program, [entry], at("https://eu.example.com/v1"))).toHaveLength(1);
   });
 
   test("causes a warning even if another run in the same process declared the resource", async () => {
