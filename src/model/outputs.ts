@@ -84,27 +84,31 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
-/** Returns the names of the optional properties that the object's own URL has returned, because other replies may omit properties. */
+/**
+ * Returns the names of the optional properties that the object's own URL has returned, because other replies may omit properties. Returns
+ * `undefined` if the object's own URL has never returned the object with its revision.
+ */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before }: OutputSources,
   unmanaged: RemoteValues = {},
 ): string[] | undefined {
-  const { shown: known = [] } = before;
+  const { shown: known } = before;
   const isComplete = isFromOwnUrl && revision !== undefined;
-  const isShown = (name: string, isThere: boolean): boolean => (isComplete ? isThere : known.includes(name));
+  const isShown = (name: string, isThere: boolean): boolean =>
+    isComplete ? isThere : known?.includes(name) === true;
   const optional = context.kind.fields.filter(
     ({ argument, name }) => argument === "optional" && (values[name] ?? unmanaged[name]) !== undefined,
   );
   const hasAddress = context.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
-  const names = [
+  if (!isComplete && known === undefined) return undefined;
+  return [
     ...optional
       .filter(({ name, wire }) => isShown(name, (fields[wire] ?? "") !== ""))
       .map(({ name }) => name),
     ...(isShown(ADDRESS_OUTPUT, hasAddress) ? [ADDRESS_OUTPUT] : []),
   ];
-  return names.length > 0 ? names : undefined;
 }
 
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {

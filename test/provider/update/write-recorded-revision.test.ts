@@ -34,6 +34,13 @@ describe("a change by another client without a new revision", () => {
     });
   });
 
+  test("isn't overwritten if the instance has no optional properties", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    editSilently(service, web.inState().id, { flavor: "m1.tiny" });
+    expect(await web.up({ network: "backend" })).toContain("another client changed flavor");
+  });
+
   test("to the desired value doesn't prevent the update", async () => {
     const { service, web } = await oneInstance();
     await web.up({ labels: { team: "web" } });
