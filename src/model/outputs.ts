@@ -139,9 +139,7 @@ function instanceOutputs(
   known: OutputSources,
   unmanaged: RemoteValues | undefined,
 ): Outputs {
-  const { revisionField } = session.settings;
   const { before } = known;
-  const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
   const own = {
     status: textOrPrevious(fields, "status", before.status),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
@@ -149,20 +147,42 @@ function instanceOutputs(
       textOrPrevious(fields, "url", before.url) ??
       `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
-    additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
+    additionalProperties: others(fields, consultedFields(kind, session.settings), before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+function additionalFields(fields: WireFields, consulted: readonly string[]): [string, Json][] {
+  const known = new Set([
+    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
+    ...instanceFields.map((field) => field.wire),
+  ]);
+  return Object.entries(fields).filter(([name]) => !known.has(name));
+}
+
+/** Returns the names of the additional properties that an object has had, and no longer has. */
+export function removedAdditionalProperties(
+  { kind, session }: Service,
+  before: ApiObject,
+  now: ApiObject,
+): string[] {
+  // Other replies, such as lists, may contain fewer fields.
+  if (before.isFromOwnUrl !== now.isFromOwnUrl) return [];
+  const isEmpty = (value: unknown): boolean => value === undefined || digestOf(value) === undefined;
+  return additionalFields(before.fields, consultedFields(kind, session.settings))
+    .filter(([name, value]) => !isEmpty(value) && isEmpty(now.fields[name]))
+    .map(([name]) => name);
+}
+
+/** Returns the fields that contain the revision and the public address. */
+function consultedFields({ fields }: Kind, { revisionField }: Service["session"]["settings"]): string[] {
+  return [...fields.flatMap((field) => field.addressFields ?? []), revisionField ?? "revision"];
 }
 
 /** Returns the additional properties of the reply. Properties that the reply omits are kept, because list items may omit properties. */
 function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
-  const shown = new Set([
-    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
-    ...instanceFields.map((field) => field.wire),
-  ]);
-  const found = Object.entries(fields).filter(([name]) => !shown.has(name));
-  const steady = found.map(([name, now]) => {
+  const steady = additionalFields(fields, consulted).map(([name, now]) => {
     const before = known[name];
     // A list may contain a number where another reply contains a string.
     return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
