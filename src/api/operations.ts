@@ -183,13 +183,18 @@ export function parseAccepted(
 
 const OPERATION_FIELDS = ["progress", "result_url", "started_at", "finished_at"];
 const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
+/** The fields, besides the name, that every creation request of a project or an instance sets (§2.1, §2.2). */
+const OBJECT_FIELDS = ["region", "image", "flavor", "network"];
 
 function looksLikeOperation(body: JsonObject, isStatusEnough: boolean): boolean {
-  // Projects and instances have a name (§2.1, §2.2), but operations have no name (§2.3).
-  if ("name" in body) return false;
-  if (OPERATION_FIELDS.some((field) => field in body)) return true;
+  const has = (field: string): boolean => field in body;
+  // Operations may have a name, although the specification doesn't list one (§2.3).
+  const isObject = has("name") && OBJECT_FIELDS.some(has) && !has("result_url");
+  if (isObject) return false;
+  if (OPERATION_FIELDS.some(has)) return true;
   return (
     isStatusEnough &&
+    !has("name") &&
     typeof body.status === "string" &&
     OPERATION_STATUSES.includes(body.status.toLowerCase())
   );

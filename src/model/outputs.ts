@@ -84,27 +84,31 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
   return areShown.length > 0 && (before.keepsCase || areShown.includes(true)) ? true : undefined;
 }
 
-/** Returns the names of the optional properties that the object's own URL has returned, because other replies may omit properties. */
+/**
+ * Returns the names of the optional properties that the object's own URL has returned, because other replies may omit properties. Returns
+ * `undefined` if the object's own URL has never returned the object with its revision.
+ */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before }: OutputSources,
   unmanaged: RemoteValues = {},
 ): string[] | undefined {
-  const { shown: known = [] } = before;
+  const { shown: known } = before;
   const isComplete = isFromOwnUrl && revision !== undefined;
-  const isShown = (name: string, isThere: boolean): boolean => (isComplete ? isThere : known.includes(name));
+  const isShown = (name: string, isThere: boolean): boolean =>
+    isComplete ? isThere : known?.includes(name) === true;
   const optional = context.kind.fields.filter(
     ({ argument, name }) => argument === "optional" && (values[name] ?? unmanaged[name]) !== undefined,
   );
   const hasAddress = context.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
-  const names = [
+  if (!isComplete && known === undefined) return undefined;
+  return [
     ...optional
       .filter(({ name, wire }) => isShown(name, (fields[wire] ?? "") !== ""))
       .map(({ name }) => name),
     ...(isShown(ADDRESS_OUTPUT, hasAddress) ? [ADDRESS_OUTPUT] : []),
   ];
-  return names.length > 0 ? names : undefined;
 }
 
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
@@ -135,9 +139,7 @@ function instanceOutputs(
   known: OutputSources,
   unmanaged: RemoteValues | undefined,
 ): Outputs {
-  const { revisionField } = session.settings;
   const { before } = known;
-  const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
   const own = {
     status: textOrPrevious(fields, "status", before.status),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
@@ -145,20 +147,42 @@ function instanceOutputs(
       textOrPrevious(fields, "url", before.url) ??
       `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
-    additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
+    additionalProperties: others(fields, consultedFields(kind, session.settings), before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+function additionalFields(fields: WireFields, consulted: readonly string[]): [string, Json][] {
+  const known = new Set([
+    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
+    ...instanceFields.map((field) => field.wire),
+  ]);
+  return Object.entries(fields).filter(([name]) => !known.has(name));
+}
+
+/** Returns the names of the additional properties that an object has had, and no longer has. */
+export function removedAdditionalProperties(
+  { kind, session }: Service,
+  before: ApiObject,
+  now: ApiObject,
+): string[] {
+  // Other replies, such as lists, may contain fewer fields.
+  if (before.isFromOwnUrl !== now.isFromOwnUrl) return [];
+  const isEmpty = (value: unknown): boolean => value === undefined || digestOf(value) === undefined;
+  return additionalFields(before.fields, consultedFields(kind, session.settings))
+    .filter(([name, value]) => !isEmpty(value) && isEmpty(now.fields[name]))
+    .map(([name]) => name);
+}
+
+/** Returns the fields that contain the revision and the public address. */
+function consultedFields({ fields }: Kind, { revisionField }: Service["session"]["settings"]): string[] {
+  return [...fields.flatMap((field) => field.addressFields ?? []), revisionField ?? "revision"];
 }
 
 /** Returns the additional properties of the reply. Properties that the reply omits are kept, because list items may omit properties. */
 function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
-  const shown = new Set([
-    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
-    ...instanceFields.map((field) => field.wire),
-  ]);
-  const found = Object.entries(fields).filter(([name]) => !shown.has(name));
-  const steady = found.map(([name, now]) => {
+  const steady = additionalFields(fields, consulted).map(([name, now]) => {
     const before = known[name];
     // A list may contain a number where another reply contains a string.
     return [name, isSameJson(now, before) ? before : sameMoment(now, before)];

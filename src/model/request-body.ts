@@ -28,8 +28,9 @@ interface Sources {
 }
 
 /**
- * Returns the body of an update (§4.5), which contains every writable field. Unmanaged fields keep their current values, so that the update
- * doesn't remove changes by other users.
+ * Returns the body of an update (§4.5), which contains every field of the creation request (§2.2). Unmanaged fields keep their current
+ * values, so that the update doesn't remove changes by other users. Other fields are omitted, because the service may set them itself, and
+ * then reject them or act on an outdated value.
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */

@@ -242,7 +242,8 @@ export const readingPoints = {
     if (others.length === 0) return works("None");
     // The profile contains only the names of fields, because their values may be private.
     const extraFields = Object.fromEntries(others.map((name) => [name, ""]));
-    return works(others.join(", "), { extraFields }, "The provider ignores them");
+    const consequence = "Updates don't contain these fields, so the service may remove their values";
+    return works(others.join(", "), { extraFields }, consequence);
   }),
   links: point("Links", ({ base, item, single }) => {
     const link = single?.json.url ?? item?.url;

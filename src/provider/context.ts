@@ -1,3 +1,4 @@
+import type { ApiObject } from "../api/client";
 import { comparableEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
@@ -101,6 +102,17 @@ export function hasRevisionOf(
   known: { readonly revision?: string | undefined },
 ): boolean {
   return revision !== undefined && revision === known.revision;
+}
+
+/**
+ * Reports whether a reply at the recorded revision may contain the recorded values in a different form. Lists may normalize values, and the
+ * values in the state may come from a list if the object's own URL has never returned the object.
+ */
+export function mayBeInOtherForm(
+  object: Pick<ApiObject, "revision" | "isFromOwnUrl">,
+  state: Pick<Recorded, "revision" | "shown">,
+): boolean {
+  return hasRevisionOf(object, state) && (!object.isFromOwnUrl || state.shown === undefined);
 }
 
 /** Returns a reference with which the object of a resource is looked up. */

@@ -93,7 +93,10 @@ export class Instance extends pulumi.CustomResource {
   declare readonly url: pulumi.Output<string>;
   /** Public IP address, if the instance has one. With `publicIp: "auto"`, this is the assigned address. */
   declare readonly ipAddress: pulumi.Output<string | undefined>;
-  /** All other fields that the service returned, with the service's names. They are secret because they may contain an initial password. */
+  /**
+   * All other fields that the service returned, with the service's names. They are secret because they may contain an initial password.
+   * Updates don't contain them.
+   */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 
   /** Reports whether an object is an `Instance`, even if it comes from another copy of this package. */

@@ -290,6 +290,30 @@ describe("a POST of an instance", () => {
   });
 
   it.each([
+    { ...operation, name: "create-web-7" },
+    { ...operation, name: "web", project: "prj-1", created_at: "2026-01-01T00:00:00Z" },
+    { ...operation, name: "create-web-7", region: "eu-1", status: "done", result_url: "/v1/instances/ins-1" },
+  ])("returns the operation without a Location, even if it has a name: %j", async (body) => {
+    const { origin } = await startService(inTurn({ status: 202, body }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.create("{}", "k", call)).toMatchObject({
+      kind: "operation",
+      operation: { id: "op-1", status: body.status },
+    });
+  });
+
+  it("returns the instance, even if it has a progress and a start", async () => {
+    const started_at = "2026-01-01T00:00:00Z";
+    const body = { id: "ins-1", name: "web", flavor: "m1.small", status: "pending", progress: 0, started_at };
+    const { origin } = await startService(inTurn({ status: 202, body }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.create("{}", "k", call)).toMatchObject({
+      kind: "object",
+      object: { id: "ins-1" },
+    });
+  });
+
+  it.each([
     ["any id to poll", { status: "pending", progress: 0 }],
     ["a status", { ...operation, status: null }],
   ])("fails with an unknown outcome if the reply has no %s", async (_what, body) => {

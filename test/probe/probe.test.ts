@@ -76,6 +76,18 @@ describe("probing a service", () => {
     );
   });
 
+  test("mentions that updates don't contain fields that are not arguments", async () => {
+    const emulator = await populated();
+    for (const id of emulator.instances.keys()) emulator.edit(id, { description: "the shop" });
+    expect(await probed(emulator.endpoint)).toContainEqual(
+      expect.objectContaining({
+        point: "otherFields",
+        observation: "description",
+        consequence: "Updates don't contain these fields, so the service may remove their values",
+      }),
+    );
+  });
+
   test("marks what an empty account can't show", async () => {
     const emulator = await startEmulator();
     onTestFinished(() => emulator.stop());

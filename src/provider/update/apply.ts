@@ -10,6 +10,7 @@ import {
 } from "../../model/changes";
 import { labelsOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
+import { removedAdditionalProperties } from "../../model/outputs";
 import { operationRecord, type Pending } from "../../model/pending";
 import type { Field, Json, RemoteValues } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
@@ -17,7 +18,12 @@ import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
-import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
+import {
+  type Context,
+  requireRecordedEndpoint,
+  waitForOperationSuccess,
+  warnWithoutSecrets,
+} from "../context";
 import { firstFix, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
 import {
@@ -84,6 +90,7 @@ export async function applyUpdate(
   const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
   if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
+  if (sent.kind === "accepted") await warnOfRemovedProperties(context, sent.before, outcome.object);
   const outs = outputsAfterUpdate(context, change, outcome);
   if (outcome.unapplied.length === 0) return { outs };
   throw isPending(written)
@@ -117,6 +124,17 @@ function withoutReleased(
     return [[name, Object.fromEntries(own)]];
   });
   return { ...state, ...Object.fromEntries(kept) };
+}
+
+/** Prints a warning if a property that isn't in the body of an update is missing after the update. */
+async function warnOfRemovedProperties(context: Context, before: ApiObject, now: ApiObject): Promise<void> {
+  const names = removedAdditionalProperties(context, before, now).join(", ");
+  if (names === "") return;
+  await warnWithoutSecrets(
+    context,
+    `cloudinfra: ${context.kind.name} ${now.id} had ${names} before an update, but not after the update. ` +
+      "If the value is still needed, set it again in the service. The provider can't send it in updates.",
+  );
 }
 
 /** Returns the changed fields, and the fields that an earlier update may have set or may still set. */

@@ -49,6 +49,8 @@ export interface UpdateOutcome {
   readonly isOthers?: boolean;
   /** Whether the object is older than the update, so that it proves nothing about the update. */
   readonly isOutdated?: boolean;
+  /** Whether only the reply to the update contains the new values, because the object's own URL lags. */
+  readonly isEcho?: boolean;
 }
 
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
@@ -118,6 +120,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
     before: sent.before,
     unapplied: unappliedFields(change, sent, object),
     isOutdated: isOld && latest.revision !== undefined && !isComplete,
+    isEcho: isOld && latest.isFromOwnUrl === true,
   };
 }
 
@@ -281,7 +284,8 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
       ...unprovenValues(change, outcome, appliedFields),
       ...Object.fromEntries(ofTheirs),
     },
-    before: { ...olds, revision: undefined },
+    // The object's own URL may return the new values in a different form than the reply to the update.
+    before: { ...olds, revision: undefined, shown: outcome.isEcho ? undefined : olds.shown },
   });
 }
 

@@ -5,10 +5,10 @@ import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges }
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
 import { isToChange, type PropertySides, sidesOf } from "../../model/property-sides";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
-import type { ArgumentName, WireFields } from "../../model/resource-fields";
+import type { ArgumentName, Field, WireFields } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Patience, readUntil } from "../absence";
-import { type Context, hasRevisionOf } from "../context";
+import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested";
@@ -36,12 +36,15 @@ export async function prepareWrite(
   change: Change,
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
-  if (hasRevisionOf(current, change.olds)) return { before: current, isMade: false };
-  // The object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
-  const isAgain = judged(context, change, current, sides(context, change, current)) === "retry";
+  // Otherwise, the object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
+  const isAgain =
+    hasRevisionOf(current, change.olds) ||
+    judged(context, change, current, sides(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
-  const isMade = !hasRevisionOf(before, change.olds) && verdict(context, change, before) === "applied";
-  return { before, isMade };
+  if (mayBeInOtherForm(before, change.olds)) return { before, isMade: false };
+  // Some services keep the revision when a value changes, such as a label.
+  const isApplied = verdict(context, change, before) === "applied";
+  return { before, isMade: isApplied && !hasRevisionOf(before, change.olds) };
 }
 
 /**
@@ -62,7 +65,8 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       const answer = await put(context, change, before, revision);
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
-      if (answer.sent) beforeUnknown = sides(context, change, before);
+      if (answer.sent)
+        beforeUnknown = mayBeInOtherForm(before, change.olds) ? [] : sides(context, change, before);
       // The service has a different revision, so a read that returns the same revision is outdated.
       before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
@@ -170,12 +174,15 @@ function judged(
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
-  const isKnown = object.revision === undefined || hasRevisionOf(object, olds);
+  const isRecorded = hasRevisionOf(object, olds);
+  const isKnown = object.revision === undefined || isRecorded;
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
   const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
   const sides = all.filter((side) => !isOwnRemoval(side));
-  return judgeConflict(sides, { beforeUnknown, countsNew: ({ name }) => now[name] !== seen[name], isKnown });
+  // A refresh doesn't update the digests at the recorded revision, so it couldn't resolve a conflict.
+  const countsNew = ({ name }: Field): boolean => !isRecorded && now[name] !== seen[name];
+  return judgeConflict(sides, { beforeUnknown, countsNew, isKnown });
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
@@ -195,7 +202,9 @@ function verdict(
   const names = namesOf(found.conflict, secrets);
   // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, a refresh uses no list.
   const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
-  const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
+  // At the recorded revision, a refresh ignores list items, because they may contain the same values in a different form.
+  const isAlone = isOtherField || hasRevisionOf(object, change.olds);
+  const refresh = `\`pulumi refresh${isAlone ? " --target <urn>" : ""}\``;
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
   const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });

@@ -324,3 +324,27 @@ describe("an instance that somebody deleted", () => {
     expect(rowsOf(message)).toEqual([]);
   });
 });
+
+describe("a property that is neither an argument nor an output", () => {
+  test.each([undefined, null, ""])("causes a warning if it is %j after the update", async (description) => {
+    const service = await startRaced();
+    const saved = await existingInstance(service);
+    service.emulator.edit(saved.id, { description: "the shop", rack: "b7" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { description }));
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.warnings).toEqual([
+      expect.stringContaining(`instance ${saved.id} had description before an update, but not after`),
+    ]);
+  });
+
+  test("causes no warning if only a list omits it", async () => {
+    const service = await startRaced({ behaviour: { itemsWithout: ["description"] } });
+    const saved = await existingInstance(service);
+    service.emulator.edit(saved.id, { description: "the shop" });
+    service.after("PUT", () => {
+      service.emulator.behaviour.getObject = 405;
+    });
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.warnings).toEqual([]);
+  });
+});
