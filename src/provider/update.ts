@@ -98,9 +98,9 @@ async function finishPending(
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && pending.operation !== undefined) {
     const check = isIdReusedSince(context, object, pending, ended.operation, olds.key);
-    const isOther = await check.catch(async (unclear: unknown) => {
+    const isOther = await check.catch((unclear: unknown) => {
       if (!isCloudInfraError(unclear) || unclear.code !== "operation_unknown") throw unclear;
-      throw await creationUnclear(context, id, { olds, pending, error: unclear });
+      throw new PartialState(unclear, id, olds, unclear.hint);
     });
     if (isOther) throw idReused(context, object);
   }
