@@ -1,14 +1,16 @@
+import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { sameValue, withIgnoredValues } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-sides";
 import type { RemoteValues } from "../model/resource-fields";
-import type { Desired, Recorded, RecordedMembers } from "../model/state";
+import type { Desired, Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
+  hasRevisionOf,
   objectRefOf,
   requireRecordedEndpoint,
   requireSameProvider,
@@ -42,12 +44,19 @@ export async function updateResource(
   if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
   const pending = olds.pending;
   if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
-  const state = pending === undefined ? olds : await finishPending(context, id, { olds, pending });
+  const { state, asked }: Finished =
+    pending === undefined ? { state: olds } : await finishPending(context, id, { olds, pending });
   const ignored = context.session.tracker.ignoredBy(key);
   const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
-  if (pending === undefined) return applyUpdate(context, id, state, wanted);
-  const unsettled = unsettledIn(context, { state, news: wanted, pending });
-  return applyUpdate(context, id, state, wanted, { unsettled, former: pending.asked });
+  if (asked === undefined) return applyUpdate(context, id, state, wanted);
+  const unsettled = unsettledIn(context, { state, news: wanted, asked });
+  return applyUpdate(context, id, state, wanted, { unsettled, former: asked });
+}
+
+/** The state after an operation of an earlier run. `asked` contains the values that the operation requested and may have set. */
+interface Finished {
+  readonly state: Recorded;
+  readonly asked?: RemoteValues | undefined;
 }
 
 /**
@@ -56,9 +65,8 @@ export async function updateResource(
  */
 function unsettledIn(
   { kind }: Context,
-  { state, news, pending }: { state: Recorded; news: Desired; pending: Pending },
+  { state, news, asked }: { state: Recorded; news: Desired; asked: RemoteValues },
 ): RemoteValues | undefined {
-  const { asked = {} } = pending;
   const open = kind.fields.filter((field) => {
     if (!Object.hasOwn(asked, field.name)) return false;
     const value = asked[field.name] ?? undefined;
@@ -77,18 +85,12 @@ async function finishPending(
   context: Context,
   id: string,
   { olds, pending }: { olds: Recorded; pending: Pending },
-): Promise<Recorded> {
+): Promise<Finished> {
   if (pending.key !== undefined) requireSameProvider(context, pending);
   const ended = await waitForPending(context, id, olds, pending);
   const { error, result = id } = ended;
   context.session.finder.invalidate();
-  if (pending.key === undefined) {
-    return {
-      ...olds,
-      ...(await finishPendingUpdate(context, id, olds, pending, ended)),
-      pending: undefined,
-    };
-  }
+  if (pending.key === undefined) return finishPendingUpdate(context, id, olds, pending, ended);
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
   // A list may not contain the object immediately after the end of the operation.
@@ -98,12 +100,12 @@ async function finishPending(
     const match = await confirmCreated(context, object, pending, ended.operation, olds.key);
     if (match === "different") throw idReused(context, object);
     if (match === "unclear") {
-      const error = operationReused(context, object, pending);
-      throw await creationUnclear(context, id, { olds, pending, error });
+      const unclear = operationReused(context, object, pending);
+      throw new PartialState(unclear, id, olds, unclear.hint);
     }
   }
   if (object !== undefined && (error === undefined || isUnclear))
-    return outputsOfCreation(context, object, olds);
+    return { state: outputsOfCreation(context, object, olds) };
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
   const outs = { ...olds, pending: { ...pending, failed: true } };
@@ -127,8 +129,8 @@ async function creationUnclear(
 }
 
 /**
- * Returns the values that an update of unknown outcome has set. A different value may be a normalized form immediately after the operation,
- * or at the revision in the update's reply. A value that appears later may come from another user.
+ * Adds the values that an update of unknown outcome has set to the state. A different value may be a normalized form immediately after the
+ * operation, or at the revision in the update's reply. A value that appears later may come from another user.
  */
 async function finishPendingUpdate(
   context: Context,
@@ -136,7 +138,7 @@ async function finishPendingUpdate(
   olds: Recorded,
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
-): Promise<RecordedMembers> {
+): Promise<Finished> {
   const rename = { id, state: olds, pending, reported: { id: result, isProof: true } };
   const other = await findUnderReportedId(context, rename);
   if (other !== undefined) throw foundUnderOtherId(context, other, rename);
@@ -144,10 +146,21 @@ async function finishPendingUpdate(
     if (!isCloudInfraError(absence)) throw absence;
     throw await errorAfterRename(context, absence, rename);
   });
+  if (error?.code === "operation_failed" && isUnchanged(context, object, olds, pending))
+    return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
-  return compareRequested(context, olds, pending, object, isOwn ? mayBeNormalizedForm : isNormalizedForm)
-    .made;
+  const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
+  const { made } = compareRequested(context, olds, pending, object, judge);
+  return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked };
+}
+
+/** Reports whether a failed operation has changed nothing. A list may be outdated, and a revision may not cover values that aren't shown. */
+function isUnchanged({ kind }: Context, object: ApiObject, olds: Recorded, { asked = {} }: Pending): boolean {
+  const isShown = kind.fields.every(
+    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
+  );
+  return object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
 }
 
 /**

@@ -94,6 +94,13 @@ describe("an object with another name that has the recorded id of a creation who
     expect({ said, ...web.inState().state }).not.toMatchObject({ said: undefined, createdAt: now() });
   });
 
+  test("causes an error that explains how to keep or recreate the resource", async () => {
+    const { web } = await reused();
+    const said = await web.up();
+    expect(said).toContain("If it belongs to this resource, set the `import` option to its id");
+    expect(said).not.toContain("If the instance doesn't exist");
+  });
+
   test("is not managed after a refresh and `up`", async () => {
     const { web, fields, now } = await reused();
     await web.refresh().catch(() => {});

@@ -171,11 +171,19 @@ export function toLookupResult(found: ApiObject | undefined, by: LookupMethod): 
   return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
 }
 
-/** Adds the fields and the revision that a later reply omits. Fields from a different revision may be outdated, so they are left out. */
+/**
+ * Adds the fields and the revision that a later reply omits. Fields from a different revision may be outdated, so they are left out. A list
+ * item without a revision may omit fields that the object still has.
+ */
 export function withOmittedFields(before: ApiObject, now: ApiObject): ApiObject {
   const { revision = before.revision } = now;
-  const fields = now.revision === before.revision ? { ...before.fields, ...now.fields } : now.fields;
-  return { ...before, ...now, fields, revision };
+  const isCombined = now.isFromOwnUrl ? now.revision === before.revision : revision === before.revision;
+  return {
+    ...before,
+    ...now,
+    fields: isCombined ? { ...before.fields, ...now.fields } : now.fields,
+    revision,
+  };
 }
 
 /** The statuses of a deleted object that the service still returns. */

@@ -519,3 +519,40 @@ test("two resources don't share an object that the service returns for both crea
   expect(said).toContain("is already managed by");
   expect(service.emulator.instances.has(first.id)).toBe(true);
 });
+
+test("a new object isn't lost if the service reuses the id of another resource's object that was deleted outside of Pulumi", async () => {
+  const service = await startService({ behaviour: { ids: "counter", idReuse: true, operationMs: 0 } });
+  const { emulator, clock } = service;
+  const first = await existingInstance(service);
+  await clock.sleep(6 * 3_600_000);
+  emulator.remove(first.id, "instance");
+  const { instances } = await service.newProviders();
+  const { inputs: one } = await instances.check(first.inputs, { ...first.inputs, __key: OTHER_KEY });
+  await instances.diff(first.id, first.state, one);
+  const twin = { project: first.inputs.project, name: "twin", __urn: URN.replace("::web", "::twin") };
+  const create = async (provider: HostProvider, key: string): Promise<unknown> =>
+    provider.create((await provider.check({}, instanceNews({ ...twin, __key: key }))).inputs);
+  const said = await errorOf(create(instances, OTHER_KEY));
+  // The next `up` has a new key, because the state doesn't contain the resource.
+  const { instances: next } = await service.newProviders();
+  expect(await next.read(first.id, first.state)).toEqual({});
+  if (said !== undefined) await create(next, "6ba7b810-9dad-41d1-80b4-00c04fd430c8");
+  expect(emulator.instances.size).toBe(1);
+});
+
+test("two resources with different providers don't share an object that the service returns for both creations", async () => {
+  let linkOperations = (): void => {};
+  const service = await startService({ behaviour: { operationMs: 0 }, onRequest: () => linkOperations() });
+  const [project = service.emulator.addProject().id] = service.emulator.projects.keys();
+  const sameRun = () => service.newProviders({}, undefined, { outside: { run: "127.0.0.1:1" } });
+  const [{ instances: one }, { instances: other }] = [await sameRun(), await sameRun()];
+  const { inputs: first } = await one.check({}, instanceNews({ project }));
+  const { id } = await one.create(first);
+  const news = instanceNews({ project, __urn: URN.replace("::web", "::twin"), __key: OTHER_KEY });
+  const { inputs: second } = await other.check({}, news);
+  linkOperations = () => {
+    for (const operation of service.emulator.operations.values())
+      Object.assign(operation, { resultPath: `/v1/instances/${id}` });
+  };
+  expect(await errorOf(other.create(second))).toContain("is already managed by");
+});

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { instanceKind } from "../../../src/model/resource-fields";
-import { isDeleted } from "../../../src/provider/lookup/object-getter";
+import { isDeleted, withOmittedFields } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { oneInstance } from "../one-instance";
@@ -179,4 +179,21 @@ describe("an instance that the service keeps showing as deleted", () => {
     await finder.find(ref, call);
     expect(fake.asked).toEqual(["GET instances ins-1"]);
   });
+});
+
+describe("the reply to a creation and a later reply with other fields", () => {
+  const reply = { id: "prj-1", fields: { name: "shop", description: "the shop" }, revision: "1" };
+  const item = { id: "prj-1", fields: { name: "store" } };
+
+  test("are combined if the later reply is a list item without a revision, because list items omit fields", () => {
+    const fields = { name: "store", description: "the shop" };
+    expect(withOmittedFields(reply, item)).toEqual({ ...reply, fields });
+  });
+
+  test.each([{ isFromOwnUrl: true }, { revision: "2" }])(
+    "are not combined if a missing field may have been removed: %j",
+    (more) => {
+      expect(withOmittedFields(reply, { ...item, ...more }).fields).toEqual(item.fields);
+    },
+  );
 });

@@ -113,3 +113,28 @@ test.each([{}, { getObject: 405 }] as const)(
     await web.expectOne();
   },
 );
+
+test("a reverted program requires no update if a failed operation has changed nothing", async () => {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
+  const { emulator } = service;
+  await web.up();
+  emulator.failNextOperation({ kind: "update" });
+  expect(await web.up({ flavor: "m1.large" })).toContain("code operation_failed");
+  emulator.failNextOperation({ kind: "update" });
+  expect(await web.up()).toBeUndefined();
+  expect(emulator.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  await web.expectOne();
+});
+
+test("a value that the service doesn't show is sent again after a failed operation, even at the same revision", async () => {
+  const { service, web } = await oneInstance({
+    behaviour: { putReply: 202, unshown: ["labels"], revisionOf: "shown" },
+  });
+  const { emulator } = service;
+  await web.up({ labels: { team: "web" } });
+  emulator.failNextOperation({ kind: "update" });
+  expect(await web.up({ labels: { team: "db" } })).toContain("code operation_failed");
+  emulator.edit(web.inState().id, { labels: { team: "db" } });
+  expect(await web.up({ labels: { team: "web" } })).toBeUndefined();
+  expect(there(service).labels).toEqual({ team: "web" });
+});
