@@ -179,15 +179,16 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const { client, finder } = context.session;
   if (pending?.key === undefined || (pending.operation === undefined && !pending.failed)) return id;
   const find = (one: string) => finder.find(objectRefOf(context.kind, one, state), context);
-  const seen = pending.operation && (await fetchOperation(context, pending.operation));
-  if (seen !== undefined && !isTerminal(seen) && (pending.failed || "found" in (await find(id)))) return id;
+  const polled = pending.operation && (await fetchOperation(context, pending.operation));
+  // The service may have reused the id of the operation of a failed creation.
+  const seen = pending.failed && polled !== undefined && !isTerminal(polled) ? undefined : polled;
+  if (seen !== undefined && !isTerminal(seen) && "found" in (await find(id))) return id;
   const end =
     seen === undefined || isTerminal(seen)
       ? seen
       : await context.progress.during("waiting for the creation to finish", () =>
           waitForOperationEnd(context, seen),
         );
-  // The service may have reused the id of the operation of a failed creation.
   const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
   const first = await find(created);
   const isLost = seen === undefined && !pending.failed;

@@ -96,25 +96,28 @@ export function compareCreated(
   const { name } = sentFields(pending);
   const isNamed = isSameName(fields.name, name);
   if (isNamed && [pending.key, key].some((one) => hasRandomName({ key: one, name }))) return "same";
+  const isOtherName = fields.name !== undefined && !isNamed;
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
   if (evidence !== undefined && "fields" in evidence)
-    return isAfter(evidence.fields.created_at, isNamed ? LONGEST_CREATION_S : END_TOLERANCE_S)
+    return isAfter(evidence.fields.created_at, isOtherName ? END_TOLERANCE_S : LONGEST_CREATION_S)
       ? "different"
       : "same";
   const { at = Number.NaN } = pending;
   const { startedAt, finishedAt } = evidence ?? {};
-  if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
-  const isOtherName = fields.name !== undefined && !isNamed;
   const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
-  if (isEarlier(fields, pending, evidence) && (isOtherName || hasFailed)) return "different";
-  if (isOtherName && isAfter(toDate(startedAt ?? at + KEY_KEPT_MS), LONGEST_CREATION_S)) return "different";
+  const isBefore = isEarlier(fields, pending, evidence);
+  if (isBefore && (isOtherName || hasFailed)) return "different";
+  if (finishedAt !== undefined && isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
+  const isLate = (start: number): boolean =>
+    finishedAt === undefined && isAfter(toDate(start), LONGEST_CREATION_S);
+  if (isOtherName && isLate(startedAt ?? at + KEY_KEPT_MS)) return "different";
+  const isOutside = isBefore || isLate(startedAt ?? at);
+  if (evidence === undefined)
+    return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
-  const isUnclear =
-    evidence === undefined
-      ? !hasFailed && (isOtherName || isAfter(toDate(at), LONGEST_CREATION_S))
-      : isOtherName && isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
-  return isUnclear ? "unclear" : "same";
+  const isOtherOperation = isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
+  return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 
 /** Reports whether an object was created long before its creation was requested and started. An operation may wait before it starts. */
@@ -124,7 +127,7 @@ function isEarlier(
   evidence: Operation | ApiObject | undefined,
 ): boolean {
   const startedAt = evidence !== undefined && "startedAt" in evidence ? evidence.startedAt : undefined;
-  return [startedAt, at].every((start) => isLaterMoment(toDate(start), created_at, LONGEST_CREATION_S));
+  return [startedAt ?? at, at].every((start) => isLaterMoment(toDate(start), created_at, LONGEST_CREATION_S));
 }
 
 /**
