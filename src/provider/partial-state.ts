@@ -1,6 +1,7 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
 import { hintFor, longerTimeoutHint } from "../diagnostics/hints";
 import { argumentsSent, type Pending, placeholderId } from "../model/pending";
+import type { Kind } from "../model/resource-fields";
 import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
 import { argumentsOf, type Context } from "./context";
 
@@ -38,7 +39,9 @@ export function partialCreation(
   const resuming =
     `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
     `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
-  const unresumable = error.code === "key_expired" ? error.hint : undefined;
+  const isUnclear = error.code === "operation_unknown" && error.hint !== undefined;
+  const unclear = isUnclear ? `${checkHint(context.kind)}. ${FORGET}` : undefined;
+  const unresumable = error.code === "key_expired" ? error.hint : unclear;
   const hint = failed ? afterFailure : (unresumable ?? resuming);
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
@@ -61,11 +64,17 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
+/** Returns a hint for an object that may not be the result of a creation. */
+export const checkHint = ({ name }: Kind): string =>
+  `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
+
 /** The codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Instructions for giving up an unfinished creation. */
 export const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
+/** Instructions for giving up an unfinished creation, after its possible object was handled. */
+export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request. */

@@ -10,6 +10,7 @@ import { isFailure, type Operation } from "../polling/wait";
 import { confirmLookup, isProjectVisible } from "./absence";
 import { argumentsOf, type Context, warnWithoutSecrets } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
+import { checkHint } from "./partial-state";
 
 /**
  * The assumed maximum duration of a creation, in seconds. While the creation is running, `created_at` may be its start, and then its end.
@@ -84,7 +85,8 @@ const LATEST_START_MS = 23 * 3_600_000;
 
 /**
  * Determines whether an unfinished creation made an object (I1). A random name proves it. An object that was created after the end of the
- * operation is another one. The other dates are less precise, so they prove something only together with a different name.
+ * operation is another one. The other dates are less precise, so they prove something only together with a different name. An object
+ * that is older than the request is unclear without such proof, because the clock of this machine may be wrong.
  *
  * @param evidence the finished operation, or the object in the replayed reply to the creation request. If both are missing, a different
  * name is unclear
@@ -96,9 +98,16 @@ export function compareCreated(
   evidence: Operation | ApiObject | undefined,
   key: string | undefined,
 ): IdentityMatch {
-  const { name } = sentFields(pending);
-  const isNamed = isSameName(fields.name, name);
-  if (isNamed && [pending.key, key].some((one) => hasRandomName({ key: one, name }))) return "same";
+  if (hasNameFromKey(fields, pending, key)) return "same";
+  const isNamed = isSameName(fields.name, sentFields(pending).name);
+  const isOtherName = fields.name !== undefined && !isNamed;
+  const operation = evidence !== undefined && "status" in evidence ? evidence : undefined;
+  const { startedAt, finishedAt } = operation ?? {};
+  const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
+  if (isEarlier(fields, pending)) {
+    const isProven = isOtherName && isLaterMoment(toDate(startedAt), fields.created_at, LONGEST_CREATION_S);
+    return isProven || hasFailed ? "different" : "unclear";
+  }
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
   if (evidence !== undefined && "fields" in evidence)
@@ -106,11 +115,7 @@ export function compareCreated(
       ? "different"
       : "same";
   const { at = Number.NaN } = pending;
-  const { startedAt, finishedAt } = evidence ?? {};
   if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
-  const isOtherName = fields.name !== undefined && !isNamed;
-  const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
-  if (isEarlier(fields, pending, evidence) && (isOtherName || hasFailed)) return "different";
   if (isOtherName && isAfter(toDate(startedAt ?? at + LATEST_START_MS), LONGEST_CREATION_S))
     return "different";
   // The service may have reused the id of the operation.
@@ -121,14 +126,32 @@ export function compareCreated(
   return isUnclear ? "unclear" : "same";
 }
 
-/** Reports whether an object was created long before its creation was requested and started. An operation may wait before it starts. */
-function isEarlier(
-  { created_at }: ApiObject["fields"],
-  { at }: Pending,
-  evidence: Operation | ApiObject | undefined,
-): boolean {
-  const startedAt = evidence !== undefined && "startedAt" in evidence ? evidence.startedAt : undefined;
-  return [startedAt, at].every((start) => isLaterMoment(toDate(start), created_at, LONGEST_CREATION_S));
+/** Reports whether an object has the random name of a creation. */
+function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: string | undefined): boolean {
+  const { name } = sentFields(pending);
+  const isRandom = [pending.key, key].some((one) => hasRandomName({ key: one, name }));
+  return isRandom && isSameName(fields.name, name);
+}
+
+/** Reports whether an object was created long before its creation was requested. */
+function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
+  return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
+}
+
+/**
+ * Throws an error if the service has returned an older object for a new creation, for example because the object has the same name.
+ *
+ * @throws CloudInfraError `operation_unknown`
+ */
+export function requireNewObject(
+  context: Context,
+  object: ApiObject,
+  pending: Pending,
+  key: string | undefined,
+): void {
+  const { fields } = object;
+  if (!isEarlier(fields, pending) || hasNameFromKey(fields, pending, key)) return;
+  throw resultUnclear(context, object, OLDER);
 }
 
 /**
@@ -155,8 +178,12 @@ export async function isIdReusedSince(
     "found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown,
   );
   if (match === "same") return false;
-  if (match === "unclear") throw operationReused(context, shown, pending);
-  const what = isEarlier(shown.fields, pending, evidence)
+  if (match === "unclear") {
+    const { operation } = pending;
+    const why = operation && `, because the service may have reused the id of operation ${operation.id}`;
+    throw resultUnclear(context, shown, isEarlier(shown.fields, pending) ? OLDER : why);
+  }
+  const what = isEarlier(shown.fields, pending)
     ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
     : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
   await warnWithoutSecrets(
@@ -166,16 +193,12 @@ export async function isIdReusedSince(
   return true;
 }
 
-function operationReused({ kind }: Context, shown: ApiObject, { operation }: Pending): CloudInfraError {
-  const message =
-    `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the interrupted creation` +
-    (operation === undefined
-      ? ""
-      : `, because the service may have reused the id of operation ${operation.id}`);
+const OLDER = ", because it is older than the request";
+
+function resultUnclear({ kind }: Context, shown: ApiObject, why = ""): CloudInfraError {
+  const message = `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the creation${why}`;
   return new CloudInfraError("operation_unknown", message, {
-    hint:
-      `Nothing was changed. Check the ${kind.name} in the service. If it belongs to this resource, set the \`import\` option to its id. Then ` +
-      "run `pulumi state delete <urn>` and `pulumi up`",
+    hint: `${checkHint(kind)}. Then run \`pulumi state delete <urn>\` and \`pulumi up\``,
   });
 }
 
