@@ -38,7 +38,8 @@ export function partialCreation(
   const afterFailure = `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`;
   const resuming =
     `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
-    `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
+    `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}` +
+    `${neverEndsHint(error, known === undefined ? RELEASE_CREATION : RELEASE_OBJECT)}${giveUpHint(error)}`;
   const isUnclear = error.code === "operation_unknown" && error.hint !== undefined;
   const unclear = isUnclear ? `${checkHint(context.kind)}. ${FORGET}` : undefined;
   const unresumable = error.code === "key_expired" ? error.hint : unclear;
@@ -75,6 +76,26 @@ export const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 /** Instructions for giving up an unfinished creation, after its possible object was handled. */
 export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
+
+/** Instructions for an operation that never ends, if the id of its object is unknown. */
+export const RELEASE_CREATION = `delete the object in the service if it exists. Then ${GIVE_UP}`;
+/** Instructions for an operation that never ends, if the id of its object is known. */
+export const RELEASE_OBJECT =
+  "delete the object in the service if it exists. Then run `pulumi state delete <urn>`";
+/** Instructions for an update whose operation never ends. */
+export const IMPORT_OBJECT =
+  "set the `import` option to the id of the object. Then run `pulumi state delete <urn>` and `pulumi up`";
+
+/** Returns a hint for an operation that hasn't ended within the time limit, because it may never end. */
+export const neverEndsHint = ({ code }: CloudInfraError, release: string): string =>
+  code === "operation_timeout" ? `. If the operation never ends, ${release}` : "";
+
+/** Returns a hint for an operation that the next `up` waits for. */
+export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, release: string): string {
+  const longer = error.code === "operation_timeout" ? `. ${longerTimeoutHint(hasOwnTimeout)}` : "";
+  return `Run \`pulumi up\` again on any machine to keep waiting${longer}${neverEndsHint(error, release)}`;
+}
+
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request. */

@@ -16,7 +16,7 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { PartialState } from "./partial-state";
+import { IMPORT_OBJECT, keepWaitingHint, PartialState, RELEASE_OBJECT } from "./partial-state";
 import { idReused, isIdReusedSince } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {
@@ -175,10 +175,11 @@ async function waitForPending(
   context: Context,
   id: string,
   olds: Recorded,
-  { operation, failed }: Pending,
+  { operation, failed, key }: Pending,
 ): Promise<PendingEnd> {
   if (failed) return { error: new CloudInfraError("operation_failed", "the creation failed") };
   if (operation === undefined) return {};
+  const { timeouts } = context.session.tracker.withCurrentValues(olds);
   let wasRunning = false;
   try {
     const ended = await context.progress.during("waiting for the operation of an earlier run", () =>
@@ -192,6 +193,7 @@ async function waitForPending(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };
-    throw new PartialState(error, id, olds, "Run `pulumi up` again on any machine to keep waiting");
+    const release = key === undefined ? IMPORT_OBJECT : RELEASE_OBJECT;
+    throw new PartialState(error, id, olds, keepWaitingHint(error, timeouts?.update !== undefined, release));
   }
 }

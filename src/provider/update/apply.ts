@@ -18,7 +18,7 @@ import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
-import { firstFix, PartialState } from "../partial-state";
+import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
 import {
   errorAfterRename,
@@ -187,7 +187,8 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
-    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
+    const waiting = keepWaitingHint(error, change.news.timeouts?.update !== undefined, IMPORT_OBJECT);
+    const hint = `Operation ${operation.id} is still in progress. ${waiting}`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
     context.session.finder.invalidate();
