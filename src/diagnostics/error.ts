@@ -122,7 +122,8 @@ export const MEANINGS = {
   unsupported: "The service doesn't support the request (405, 501).",
   operation_failed: "The service accepted the request, but the operation failed.",
   operation_timeout: "The service accepted the request, but the operation didn't end within the time limit.",
-  operation_unknown: "The service accepted the request, but the operation no longer exists.",
+  operation_unknown:
+    "The service accepted the request, but the operation no longer exists, or its result may be another object.",
   no_result: "The operation is done, but its result can't be found.",
   not_applied: "The service accepted the update, but didn't apply it.",
   provider_changed: "The resource has an unfinished creation that a different provider started.",

@@ -30,6 +30,12 @@ export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
     ? "To wait longer, increase the timeout in the resource's `customTimeouts`"
     : "To wait longer, set `customTimeouts` on the resource, or increase `cloudinfra:operationTimeout`";
 
+/** Returns a hint on how to increase the time limit of a deletion, which uses the limit in the state. */
+export const longerDeletionHint = (hasOwnTimeout: boolean): string =>
+  hasOwnTimeout
+    ? "To wait longer, increase `customTimeouts.delete`. The new value takes effect after the next update of the resource"
+    : LONGER;
+
 /** The provider call in which an error occurred. */
 export interface FailedCall {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
@@ -82,19 +88,16 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
-/** A deletion uses the time limit in the state, which changes only when the resource is updated. */
 const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
-    hint:
-      "Run the command again: the service may have finished the deletion in the meantime. " +
-      "To wait longer, increase `customTimeouts.delete`. The new value takes effect after the next update of the resource",
+    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(true)}`,
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: `Run the command again: the service may have finished the deletion in the meantime. ${LONGER}`,
+    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(false)}`,
   },
 ];
 

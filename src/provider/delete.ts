@@ -1,11 +1,12 @@
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
+import { longerDeletionHint } from "../diagnostics/hints";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
 import { desired, inputsIn, type Recorded } from "../model/state";
-import { isTerminal } from "../polling/wait";
+import { isTerminal, type Operation } from "../polling/wait";
 import { confirmLookup } from "./absence";
 import {
   type Context,
@@ -24,6 +25,7 @@ import {
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
+import { neverEndsHint, RELEASE_OBJECT } from "./partial-state";
 import { isCreatedByOther } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
 import { hintForMissing, warnOfObjectLeftAlone } from "./warnings";
@@ -102,11 +104,26 @@ async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
   const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));
   if (seen === undefined) return false;
-  if (!isTerminal(seen))
-    await context.progress.during("waiting for the operation of an earlier run", () =>
-      waitForOperationEnd(context, seen),
-    );
+  if (!isTerminal(seen)) await waitForEarlier(context, "the operation of an earlier run", seen, state);
   return true;
+}
+
+/** Waits for an operation that must end before the deletion is requested. @param what the purpose of the wait, for messages */
+function waitForEarlier(
+  context: Context,
+  what: string,
+  operation: Operation,
+  state: Recorded,
+): Promise<Operation> {
+  const wait = context.progress.during(`waiting for ${what}`, () => waitForOperationEnd(context, operation));
+  return wait.catch((error: unknown) => {
+    if (!isCloudInfraError(error) || error.code !== "operation_timeout") throw error;
+    const { timeouts } = context.session.tracker.withCurrentValues(state);
+    const hint =
+      `The deletion has not started. Run the command again to keep waiting for ${what}. ` +
+      `${longerDeletionHint(timeouts?.delete !== undefined)}${neverEndsHint(error, RELEASE_OBJECT)}`;
+    throw withDetails(error, { hint });
+  });
 }
 
 async function deletePlaceholder(context: Context, state: Recorded, pending: Pending): Promise<void> {
@@ -186,9 +203,7 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const end =
     seen === undefined || isTerminal(seen)
       ? seen
-      : await context.progress.during("waiting for the creation to finish", () =>
-          waitForOperationEnd(context, seen),
-        );
+      : await waitForEarlier(context, "the creation to finish", seen, state);
   const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
   const first = await find(created);
   const isLost = seen === undefined && !pending.failed;

@@ -1,6 +1,7 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
 import { hintFor, longerTimeoutHint } from "../diagnostics/hints";
 import { argumentsSent, type Pending, placeholderId } from "../model/pending";
+import type { Kind } from "../model/resource-fields";
 import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
 import { argumentsOf, type Context } from "./context";
 
@@ -37,8 +38,11 @@ export function partialCreation(
   const afterFailure = `The state records ${context.kind.name} ${known} as failed. Run \`pulumi up\` again to replace it`;
   const resuming =
     `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
-    `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
-  const unresumable = error.code === "key_expired" ? error.hint : undefined;
+    `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}` +
+    `${neverEndsHint(error, known === undefined ? RELEASE_CREATION : RELEASE_OBJECT)}${giveUpHint(error)}`;
+  const isUnclear = error.code === "operation_unknown" && error.hint !== undefined;
+  const unclear = isUnclear ? `${checkHint(context.kind)}. ${FORGET}` : undefined;
+  const unresumable = error.code === "key_expired" ? error.hint : unclear;
   const hint = failed ? afterFailure : (unresumable ?? resuming);
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
@@ -61,11 +65,37 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
+/** Returns a hint for an object that may not be the result of a creation. */
+export const checkHint = ({ name }: Kind): string =>
+  `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
+
 /** The codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Instructions for giving up an unfinished creation. */
 export const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
+/** Instructions for giving up an unfinished creation, after its possible object was handled. */
+export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
+
+/** Instructions for an operation that never ends, if the id of its object is unknown. */
+export const RELEASE_CREATION = `delete the object in the service if it exists. Then ${GIVE_UP}`;
+/** Instructions for an operation that never ends, if the id of its object is known. */
+export const RELEASE_OBJECT =
+  "delete the object in the service if it exists. Then run `pulumi state delete <urn>`";
+/** Instructions for an update whose operation never ends. */
+export const IMPORT_OBJECT =
+  "set the `import` option to the id of the object. Then run `pulumi state delete <urn>` and `pulumi up`";
+
+/** Returns a hint for an operation that hasn't ended within the time limit, because it may never end. */
+export const neverEndsHint = ({ code }: CloudInfraError, release: string): string =>
+  code === "operation_timeout" ? `. If the operation never ends, ${release}` : "";
+
+/** Returns a hint for an operation that the next `up` waits for. */
+export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, release: string): string {
+  const longer = error.code === "operation_timeout" ? `. ${longerTimeoutHint(hasOwnTimeout)}` : "";
+  return `Run \`pulumi up\` again on any machine to keep waiting${longer}${neverEndsHint(error, release)}`;
+}
+
 const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request. */

@@ -10,6 +10,7 @@ import { isFailure, type Operation } from "../polling/wait";
 import { confirmLookup, isProjectVisible } from "./absence";
 import { argumentsOf, type Context, warnWithoutSecrets } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
+import { checkHint } from "./partial-state";
 
 /**
  * The assumed maximum duration of a creation, in seconds. While the creation is running, `created_at` may be its start, and then its end.
@@ -81,7 +82,8 @@ const END_TOLERANCE_S = 60;
 
 /**
  * Determines whether an unfinished creation made an object (I1). A random name proves it. An object that was created after the end of the
- * operation is another one. The other dates are less precise, so they prove something only together with a different name.
+ * operation is another one. The other dates are less precise, so they prove something only together with a different name. An object
+ * that is older than the request is unclear without such proof, because the clock of this machine may be wrong.
  *
  * @param evidence the finished operation, or the object in the replayed reply to the creation request. If both are missing, a different
  * name is unclear
@@ -93,10 +95,15 @@ export function compareCreated(
   evidence: Operation | ApiObject | undefined,
   key: string | undefined,
 ): IdentityMatch {
-  const { name } = sentFields(pending);
-  const isNamed = isSameName(fields.name, name);
-  if (isNamed && [pending.key, key].some((one) => hasRandomName({ key: one, name }))) return "same";
-  const isOtherName = fields.name !== undefined && !isNamed;
+  if (hasNameFromKey(fields, pending, key)) return "same";
+  const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(pending).name);
+  const operation = evidence !== undefined && "status" in evidence ? evidence : undefined;
+  const { startedAt, finishedAt } = operation ?? {};
+  const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
+  if (isEarlier(fields, pending)) {
+    const isProven = isOtherName && isLaterMoment(toDate(startedAt), fields.created_at, LONGEST_CREATION_S);
+    return isProven || hasFailed ? "different" : "unclear";
+  }
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
   if (evidence !== undefined && "fields" in evidence)
@@ -104,30 +111,44 @@ export function compareCreated(
       ? "different"
       : "same";
   const { at = Number.NaN } = pending;
-  const { startedAt, finishedAt } = evidence ?? {};
-  const hasFailed = pending.failed === true || (evidence !== undefined && isFailure(evidence));
-  const isBefore = isEarlier(fields, pending, evidence);
-  if (isBefore && (isOtherName || hasFailed)) return "different";
-  if (finishedAt !== undefined && isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
+  if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
   const isLate = (start: number): boolean =>
     finishedAt === undefined && isAfter(toDate(start), LONGEST_CREATION_S);
   if (isOtherName && isLate(startedAt ?? at + KEY_KEPT_MS)) return "different";
-  const isOutside = isBefore || isLate(startedAt ?? at);
-  if (evidence === undefined)
+  const isOutside = isLate(startedAt ?? at);
+  if (operation === undefined)
     return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
   const isOtherOperation = isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
   return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 
-/** Reports whether an object was created long before its creation was requested and started. An operation may wait before it starts. */
-function isEarlier(
-  { created_at }: ApiObject["fields"],
-  { at }: Pending,
-  evidence: Operation | ApiObject | undefined,
-): boolean {
-  const startedAt = evidence !== undefined && "startedAt" in evidence ? evidence.startedAt : undefined;
-  return [startedAt ?? at, at].every((start) => isLaterMoment(toDate(start), created_at, LONGEST_CREATION_S));
+/** Reports whether an object has the random name of a creation. */
+function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: string | undefined): boolean {
+  const { name } = sentFields(pending);
+  const isRandom = [pending.key, key].some((one) => hasRandomName({ key: one, name }));
+  return isRandom && isSameName(fields.name, name);
+}
+
+/** Reports whether an object was created long before its creation was requested. */
+function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
+  return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
+}
+
+/**
+ * Throws an error if the service has returned an older object for a new creation, for example because the object has the same name.
+ *
+ * @throws CloudInfraError `operation_unknown`
+ */
+export function requireNewObject(
+  context: Context,
+  object: ApiObject,
+  pending: Pending,
+  key: string | undefined,
+): void {
+  const { fields } = object;
+  if (!isEarlier(fields, pending) || hasNameFromKey(fields, pending, key)) return;
+  throw resultUnclear(context, object, pending);
 }
 
 /**
@@ -153,7 +174,7 @@ export async function confirmCreated(
     "found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown,
   );
   if (match !== "different") return match;
-  const what = isEarlier(shown.fields, pending, evidence)
+  const what = isEarlier(shown.fields, pending)
     ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
     : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
   await warnWithoutSecrets(
@@ -166,7 +187,7 @@ export async function confirmCreated(
 /**
  * Reports whether a different object now has the id of an unfinished creation's object, see {@link confirmCreated}.
  *
- * @throws CloudInfraError `operation_unknown` if this is unclear, because the operation may belong to a different creation
+ * @throws CloudInfraError `operation_unknown` if this is unclear
  */
 export async function isCreatedByOther(
   context: Context,
@@ -176,25 +197,21 @@ export async function isCreatedByOther(
   key: string | undefined,
 ): Promise<boolean> {
   const match = await confirmCreated(context, shown, pending, evidence, key);
-  if (match === "unclear") throw operationReused(context, shown, pending);
+  if (match === "unclear") throw resultUnclear(context, shown, pending);
   return match === "different";
 }
 
-/** Returns the error for an object that may not be the result of an unfinished creation. */
-export function operationReused(
-  { kind }: Context,
-  shown: ApiObject,
-  { operation }: Pending,
-): CloudInfraError {
-  const message =
-    `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the interrupted creation` +
-    (operation === undefined
+/** Returns the error for an object that may not be the result of a creation. */
+export function resultUnclear({ kind }: Context, shown: ApiObject, pending: Pending): CloudInfraError {
+  const { operation } = pending;
+  const why = isEarlier(shown.fields, pending)
+    ? ", because it is older than the request"
+    : operation === undefined
       ? ""
-      : `, because the service may have reused the id of operation ${operation.id}`);
+      : `, because the service may have reused the id of operation ${operation.id}`;
+  const message = `${describeSuccessor(kind, shown)} with the id ${shown.id} may not be the result of the creation${why}`;
   return new CloudInfraError("operation_unknown", message, {
-    hint:
-      `Nothing was changed. Check the ${kind.name} in the service. If it belongs to this resource, set the \`import\` option to its id. Then ` +
-      "run `pulumi state delete <urn>` and `pulumi up`",
+    hint: `${checkHint(kind)}. Then run \`pulumi state delete <urn>\` and \`pulumi up\``,
   });
 }
 

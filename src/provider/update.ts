@@ -18,8 +18,8 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { PartialState } from "./partial-state";
-import { confirmCreated, idReused, operationReused } from "./reused-ids";
+import { IMPORT_OBJECT, keepWaitingHint, PartialState, RELEASE_OBJECT } from "./partial-state";
+import { confirmCreated, idReused, resultUnclear } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {
   errorAfterRename,
@@ -100,7 +100,7 @@ async function finishPending(
     const match = await confirmCreated(context, object, pending, ended.operation, olds.key);
     if (match === "different") throw idReused(context, object);
     if (match === "unclear") {
-      const unclear = operationReused(context, object, pending);
+      const unclear = resultUnclear(context, object, pending);
       throw new PartialState(unclear, id, olds, unclear.hint);
     }
   }
@@ -188,10 +188,11 @@ async function waitForPending(
   context: Context,
   id: string,
   olds: Recorded,
-  { operation, failed }: Pending,
+  { operation, failed, key }: Pending,
 ): Promise<PendingEnd> {
   if (failed) return { error: new CloudInfraError("operation_failed", "the creation failed") };
   if (operation === undefined) return {};
+  const { timeouts } = context.session.tracker.withCurrentValues(olds);
   let wasRunning = false;
   try {
     const ended = await context.progress.during("waiting for the operation of an earlier run", () =>
@@ -205,6 +206,7 @@ async function waitForPending(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };
-    throw new PartialState(error, id, olds, "Run `pulumi up` again on any machine to keep waiting");
+    const release = key === undefined ? IMPORT_OBJECT : RELEASE_OBJECT;
+    throw new PartialState(error, id, olds, keepWaitingHint(error, timeouts?.update !== undefined, release));
   }
 }

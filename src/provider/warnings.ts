@@ -7,9 +7,7 @@ import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
 import { type Context, warnWithoutSecrets } from "./context";
 import { isLive } from "./live-objects";
-import { GIVE_UP } from "./partial-state";
-
-const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
+import { FORGET } from "./partial-state";
 
 /**
  * Returns the error for a creation of unknown outcome: its key has expired (§4.7), or its operation isn't found (E2).

@@ -1,5 +1,6 @@
 import { type ErrorCode, MEANINGS } from "../../src/diagnostics/error";
 import { wrapLongLines } from "../../src/diagnostics/format";
+import { START } from "../provider/service";
 import type { Provocation } from "./provocation";
 
 /** The message of an error that a test caused. */
@@ -84,11 +85,17 @@ function exampleOf(seen: readonly SeenMessage[], code: ErrorCode, when: string):
   return `\`\`\`text\n${wrapLongLines(withoutVariableParts(message))}\n\`\`\``;
 }
 
+/** Returns the date that is that many milliseconds after the start of 2026. */
+function fixedDate(afterMs: number): string {
+  return new Date(Date.UTC(2026) + afterMs).toISOString().replace(".000", "");
+}
+
 function withoutVariableParts(message: string): string {
   return message
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "https://api.example.com")
     .replaceAll(/127\.0\.0\.1:\d+/g, "192.0.2.1:443")
     .replaceAll(/\b(ins|prj|op)-[0-9a-f]{6,}/g, "$1-5a2e")
+    .replaceAll(/\b20\d\d-\d\d-\d\dT[\d:]+Z/g, (date) => fixedDate(Date.parse(date) - START))
     .replaceAll(/\btr-\d+/g, "tr-41")
     .replaceAll(/\b\d+ attempts/g, "8 attempts");
 }

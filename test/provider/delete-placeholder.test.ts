@@ -153,6 +153,30 @@ describe("the deletion of an interrupted creation", () => {
     });
   });
 
+  describe("explains what to do if the operation never ends,", () => {
+    async function stuck(behaviour: Partial<Behaviour>) {
+      const { web } = await oneInstance({ behaviour: { operationMs: 3_600_000, ...behaviour } });
+      await web.up(SHORT);
+      return { said: ((await web.destroy()) ?? "").replace(/\s+/g, " "), id: web.inState().id };
+    }
+
+    test("and the id of its object is unknown", async () => {
+      const { said } = await stuck({});
+      expect(said).toContain("Run the command again");
+      expect(said).toContain("To wait longer, increase");
+      expect(said).toMatch(/If the operation never ends, .*recover --forget <urn>/);
+    });
+
+    test("and the id of its object is known", async () => {
+      const { said, id } = await stuck({ resultLink: "early", instanceVisible: "when-done" });
+      expect(said).toContain(`(${id})`);
+      expect(said).toContain("Run the command again to keep waiting for the creation");
+      expect(said).toContain("To wait longer, increase `customTimeouts.delete`");
+      expect(said).toMatch(/If the operation never ends, .*pulumi state delete <urn>/);
+      expect(said).not.toContain("finished the deletion");
+    });
+  });
+
   describe("whose operation the service doesn't return, although the creation is still running,", () => {
     async function running(behaviour: Partial<Behaviour>) {
       const { service, web } = await oneInstance({

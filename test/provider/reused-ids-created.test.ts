@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
+import { compareCreated } from "../../src/provider/reused-ids";
 import { LastMoment } from "../polling/last-moment";
 import { oneInstance } from "./one-instance";
 import { projectNews } from "./samples";
-import { errorOf, existingInstance, startService } from "./service";
+import { errorOf, existingInstance, START, startService } from "./service";
 
 const REUSE: Partial<Behaviour> = { ids: "counter", idReuse: true };
 const HOUR = 3_600_000;
@@ -201,9 +202,10 @@ test("an older object that the operation of a failed creation refers to isn't de
   let linkOperations = (): void => {};
   const onRequest = (): void => linkOperations();
   const { service, web } = await oneInstance({ behaviour: { resultLink: "early" }, onRequest });
-  const { emulator, clock } = service;
-  const other = emulator.addInstance({ project: web.project, name: "web" });
-  await clock.sleep(24 * HOUR);
+  const { emulator } = service;
+  const other = Object.assign(emulator.addInstance({ project: web.project, name: "web" }), {
+    createdAt: START - 24 * HOUR,
+  });
   emulator.failNextOperation({ kind: "create" });
   // A conflict is reported with a link to the object that is in the way.
   linkOperations = () => {
@@ -264,5 +266,32 @@ describe("a token of another account whose objects have the same ids", () => {
     const seen: unknown[] = [];
     const said = await errorOf(instances.read(saved.id, saved.state).then((found) => void seen.push(found)));
     expect({ said, seen }).toMatchObject({ said: expect.any(String) });
+  });
+});
+
+describe("an object that is more than an hour older than the request of an unfinished creation", () => {
+  const at = Date.now();
+  const key = "0b8e5a3e-6b6c-4c59-9a39-1f0d3a2b7c11";
+  const named = (name: string) => ({ key, at, body: JSON.stringify({ name }) });
+  const object = (name: string) => ({
+    id: "1",
+    fields: { name, created_at: new Date(at - 2 * HOUR).toISOString() },
+  });
+  const operation = { id: "op-1", url: "/operations/op-1", status: "done" };
+  const old = { ...operation, startedAt: at - 2 * HOUR, finishedAt: at - 2 * HOUR };
+
+  test.each([
+    ["unclear if the name is the same", object("web"), { ...operation, startedAt: at }, "unclear"],
+    ["unclear if the operation is older, too", object("web"), old, "unclear"],
+    ["unclear if the first reply contained it", object("web"), object("web"), "unclear"],
+    ["unclear without an operation", object("web"), undefined, "unclear"],
+    ["another one if the name differs", object("db"), { ...operation, startedAt: at }, "different"],
+  ] as const)("is %s", (_, shown, evidence, expected) => {
+    expect(compareCreated(shown, named("web"), evidence, undefined)).toBe(expected);
+  });
+
+  test("is the result if it has the generated name", () => {
+    const name = `web-${key.slice(0, 7)}`;
+    expect(compareCreated(object(name), named(name), operation, undefined)).toBe("same");
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
 import { oneInstance } from "./one-instance";
-import { existingInstance, existingProject, failureOf, startService } from "./service";
+import { existingInstance, existingProject, failureOf, START, startService } from "./service";
+
+/** Returns the time that many seconds after the start of the service. */
+const at = (seconds: number): string => new Date(START + seconds * 1_000).toISOString().replace(".000", "");
 
 const REUSING = { ids: "counter", idReuse: true } as const;
 
@@ -176,15 +179,15 @@ describe("an instance with a later creation date than in the state", () => {
         ...{ operationMs: 500, lagMs: 2_500, lagIn: "reads", lagPart: "fields" },
         spelling: (shown) => ({
           ...shown,
-          ...(shown.status === "running" && { created_at: "2026-01-01T00:01:00Z" }),
+          ...(shown.status === "running" && { created_at: at(60) }),
         }),
       };
       const { service, web } = await oneInstance({ behaviour });
       await web.up({ name });
-      expect(web.inState().state).toMatchObject({ createdAt: "2026-01-01T00:00:00Z" });
+      expect(web.inState().state).toMatchObject({ createdAt: expect.stringContaining(at(0).slice(0, 19)) });
       await service.clock.sleep(3_000);
       await web.refresh();
-      expect(web.inState().state).toMatchObject({ createdAt: "2026-01-01T00:01:00Z" });
+      expect(web.inState().state).toMatchObject({ createdAt: at(60) });
       expect(await web.up({ name })).toBeUndefined();
       await web.expectOne();
       expect(service.warnings).toEqual([]);
@@ -218,20 +221,20 @@ test("a project with the id of the recorded one, created later, is neither delet
 test("a creation date in the reply to a request isn't compared to the second with later replies", async () => {
   const service = await startService();
   const { id, state } = await existingProject(service);
-  service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: "2026-01-01T00:20:00Z" });
+  service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: at(20 * 60) });
   expect(await (await service.newProviders()).projects.read(id, state)).toMatchObject({ id });
 });
 
 test.each([
-  ["a second later", "2026-01-01T00:00:03Z"],
-  ["earlier", "2025-12-31T23:59:59Z"],
-  ["later, but without a time zone", "2026-01-01T01:00:00"],
+  ["a second later", at(3)],
+  ["earlier", at(-1)],
+  ["later, but without a time zone", at(3_600).replace("Z", "")],
   ["as null", null],
   ["in another form", 1_800_000_000],
 ])("an instance whose creation date is shown %s is still the same one", async (_, date) => {
   const service = await startService();
   const made = await existingInstance(service);
-  const state = { ...made.state, createdAt: "2026-01-01T00:00:02Z" };
+  const state = { ...made.state, createdAt: at(2) };
   service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: date });
   const { instances } = await service.newProviders();
   expect(await instances.read(made.id, state)).toMatchObject({ id: made.id });

@@ -20,7 +20,7 @@ import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
 import { isDeleted, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
-import { compareCreated, idReused, isCreatedByOther } from "../reused-ids";
+import { compareCreated, idReused, isCreatedByOther, requireNewObject } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
@@ -118,9 +118,9 @@ async function sendRequest(
   }
   if (accepted.kind === "operation") return { operation: accepted.operation };
   const { object } = accepted;
-  return isResumed
-    ? confirmReplayedObject(context, inputs, pending, object)
-    : { kind: "created", object, isEcho: true };
+  if (isResumed) return confirmReplayedObject(context, inputs, pending, object);
+  requireNewObject(context, object, pending, inputs.key);
+  return { kind: "created", object, isEcho: true };
 }
 
 /**
@@ -169,9 +169,10 @@ async function waitForCreation(
   if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
   try {
     const object = await readCreatedObject(context, pending, operation, isResumed !== false);
+    if (!isResumed) requireNewObject(context, object, pending, inputs.key);
     // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
-    const since = isResumed === "resent" ? { ...pending, at: undefined } : pending;
-    const isOther = isResumed && (await isCreatedByOther(context, object, since, operation, inputs.key));
+    const evidence = isResumed === "resent" ? { ...operation, startedAt: undefined } : operation;
+    const isOther = isResumed && (await isCreatedByOther(context, object, pending, evidence, inputs.key));
     return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;

@@ -8,7 +8,7 @@ import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
 import { removeObject } from "../delete/confirmed-deletion";
 import { isLive } from "../live-objects";
-import { firstFix, giveUpHint, PartialState } from "../partial-state";
+import { firstFix, giveUpHint, neverEndsHint, PartialState, RELEASE_CREATION } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
@@ -201,6 +201,9 @@ export async function finishAndDiscard(
   return true;
 }
 
+const LONGER_CALL =
+  "To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
+
 async function runAndDiscard(
   context: Context,
   inputs: Desired,
@@ -208,8 +211,12 @@ async function runAndDiscard(
 ): Promise<boolean> {
   const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer needed${giveUpHint(error.why)}`;
-    throw withDetails(error.why, { hint });
+    const { why } = error;
+    const longer = why.code === "operation_timeout" ? `. ${LONGER_CALL}` : "";
+    const hint =
+      `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
+      `needed${longer}${neverEndsHint(why, RELEASE_CREATION)}${giveUpHint(why)}`;
+    throw withDetails(why, { hint });
   });
   if (object !== undefined) await discard(context, inputs, object, unfinished);
   await markFinished(context, unfinished);

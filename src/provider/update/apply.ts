@@ -24,7 +24,7 @@ import {
   waitForOperationSuccess,
   warnWithoutSecrets,
 } from "../context";
-import { firstFix, PartialState } from "../partial-state";
+import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
 import {
   errorAfterRename,
@@ -205,7 +205,8 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
-    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again on any machine to keep waiting`;
+    const waiting = keepWaitingHint(error, change.news.timeouts?.update !== undefined, IMPORT_OBJECT);
+    const hint = `Operation ${operation.id} is still in progress. ${waiting}`;
     throw partialUpdate(change, error, hint, { operation: operationRecord(operation) });
   } finally {
     context.session.finder.invalidate();

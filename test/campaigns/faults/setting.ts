@@ -13,7 +13,7 @@ import { World } from "./world";
 
 /** The speed of the clock, compared with real time. The service's clock has the same speed. */
 const SPEED = 50;
-const START = Date.parse("2026-01-01T00:00:00Z");
+const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** A provider process, and the journal folder of its machine. */
 export interface Process extends Providers {

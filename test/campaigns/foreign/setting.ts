@@ -11,7 +11,7 @@ import { foreignBehaviour } from "./behaviour";
 import { Ledger } from "./ledger";
 import type { Kind } from "./program";
 
-const START = Date.parse("2026-01-01T00:00:00Z");
+const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** A service with an object of somebody else, and the provider's machine. Time passes only while something waits. */
 export interface Setting {

@@ -10,7 +10,7 @@ import { countOne, type Tally } from "./tally";
 
 const ORIGIN = "https://api.example.com";
 export const ENDPOINT = `${ORIGIN}/v1`;
-const START = Date.parse("2026-01-01T00:00:00Z");
+const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** The environment of a case's calls, and the violations so far. */
 export class Scene {

@@ -59,7 +59,8 @@ test("the error about an expired replacement doesn't suggest deleting or forgett
   await web.killedUp({ image: "debian-14" }, { deleteBeforeReplace: false });
   service.emulator.finishOperations();
   const { operation: _, ...entry } = await web.journalEntry();
-  await web.writeEntry({ ...entry, at: Date.parse("2026-01-02T00:00:00Z") }); // the service's time is 2026-01-01
+  await web.writeEntry({ ...entry, at: Date.now() - DAY_MS });
+  Object.assign(Object(service.emulator.instances.get(id)), { createdAt: Date.now() - 2 * DAY_MS });
   const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
   const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
   expect(said).toContain(`the service lists ${other} with the same name\n`);

@@ -1,10 +1,11 @@
 import path from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Accepted } from "../../../src/api/client";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import type { Behaviour } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
 import type { Pending } from "../../../src/model/pending";
-import { instanceKind } from "../../../src/model/resource-fields";
+import { instanceKind, projectKind } from "../../../src/model/resource-fields";
 import { type Properties, parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
@@ -15,7 +16,8 @@ import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { instanceNews, KEY, projectNews } from "../samples";
-import { existingInstance, existingProject, failureOf, type Service, startService } from "../service";
+import { existingInstance, existingProject, failureOf, type Service, START, startService } from "../service";
+import { check } from "../typed";
 
 /** A service whose operations name their object and have no link to it; it waits for nobody. */
 function finished(call: Context): Context {
@@ -307,5 +309,106 @@ describe("the retry of a creation that another machine may have sent", () => {
     expect(await web.up({}, ELSEWHERE)).toContain("interrupted more than 23 hours ago");
     expect(service.emulator.instances.size).toBe(1);
     expect(await elsewhere.list()).toHaveLength(1);
+  });
+});
+
+describe("an older object that the service returns for a new creation", () => {
+  /** Starts a service that returns an older object of another user for each creation. `hoursAgo` is the age of that object. */
+  async function older(hoursAgo: number, fields: Properties, behaviour: Partial<Behaviour> = {}) {
+    let change = (): void => {};
+    const { service, web } = await oneInstance({
+      behaviour: { operationMs: 0, ...behaviour },
+      onRequest: () => change(),
+    });
+    const { emulator } = service;
+    const theirs = Object.assign(
+      emulator.addInstance({ project: web.project, image: "debian-13", ...fields }),
+      {
+        createdAt: START - hoursAgo * 3_600_000,
+      },
+    );
+    change = () => {
+      for (const operation of emulator.operations.values())
+        Object.assign(operation, { resultPath: `/v1/instances/${theirs.id}` });
+      for (const { id } of emulator.instances.values()) if (id !== theirs.id) emulator.remove(id, "instance");
+    };
+    return { service, web, theirs };
+  }
+
+  test.each(["web", "db"])("is not adopted, and the error lists the next steps (%s)", async (name) => {
+    const { service, web, theirs } = await older(24, { name });
+    const said = await web.up({ name: "web" });
+    expect(said).toContain(`another instance "${name}"`);
+    expect(said).toContain(`with the id ${theirs.id}`);
+    expect(said).toContain("set the `import` option to its id");
+    expect(said).toContain("recover --forget <urn>");
+    expect(web.inState().id).toMatch(/^operation\//);
+    await web.up({ name: "web", flavor: "m1.large" });
+    await web.up({ name: "web", image: "debian-14" });
+    await web.destroy();
+    expect(service.emulator.instances.get(theirs.id)).toBe(theirs);
+    expect(theirs.fields).toMatchObject({ image: "debian-13", flavor: "m1.small" });
+  });
+
+  test("is adopted with the `import` option after the creation was given up", async () => {
+    const { web, theirs } = await older(24, { name: "web" });
+    expect(await web.up({ name: "web" })).toContain("another instance");
+    await web.giveUp();
+    expect(await web.up({ name: "web", __import: theirs.id })).toBeUndefined();
+    expect(web.inState().id).toBe(theirs.id);
+  });
+
+  test("is the result if it is at most an hour older, because clocks may differ", async () => {
+    const { web, theirs } = await older(0.9, { name: "web" });
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.inState().id).toBe(theirs.id);
+  });
+
+  test("is the result if the service returns no creation date", async () => {
+    const spelling = (shown: object) => ({ ...shown, created_at: undefined });
+    const { web, theirs } = await older(24, { name: "web" }, { spelling });
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.inState().id).toBe(theirs.id);
+  });
+
+  describe("in the reply to the request", () => {
+    /** Creates a project with a service that returns this object in its reply. */
+    async function created(object: Properties, name: string | undefined): Promise<string> {
+      const call = callTo(new FakeService(), projectKind);
+      const { client } = call.session;
+      const reply = async (): Promise<Exclude<Accepted, { kind: "none" }>> => ({
+        kind: "object",
+        object: { id: "prj-1", fields: { id: "prj-1", region: "eu-1", ...object } },
+      });
+      const session = {
+        ...call.session,
+        client: { ...client, projects: { ...client.projects, create: reply } },
+      };
+      const { inputs } = check(projectKind, {}, projectNews({ name }));
+      return create({ ...call, session }, parseDesired(inputs)).then(
+        ({ id }) => id,
+        (error: Error) => error.message,
+      );
+    }
+    const ago = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+    test.each(["shop", "store"])("is not adopted (%s)", async (name) => {
+      const said = await created({ name, created_at: ago(2) }, "shop");
+      expect(said).toContain(`another project "${name}"`);
+      expect(said).toContain("with the id prj-1");
+    });
+
+    test.each([
+      ["is at most an hour older", { name: "shop", created_at: ago(0.9) }],
+      ["has no creation date", { name: "store" }],
+      ["has a creation date without a time zone", { name: "shop", created_at: "2020-01-01T00:00:00" }],
+    ])("is adopted if it %s", async (_, object) => {
+      expect(await created(object, "shop")).toBe("prj-1");
+    });
+
+    test("is adopted if it has the generated name", async () => {
+      const name = `shop-${KEY.slice(0, 7)}`;
+      expect(await created({ name, created_at: ago(2) }, name)).toBe("prj-1");
+    });
   });
 });

@@ -125,6 +125,19 @@ describe("an instance in the state whose creation is still running", () => {
 });
 
 describe("an update that continues after its timeout", () => {
+  test("explains what to do if the operation never ends", async () => {
+    const { web, said = "" } = await slowUpdate();
+    const next = (await web.up(LARGE)) ?? "";
+    for (const message of [said, next]) {
+      const text = message.replace(/\s+/g, " ");
+      expect(text).toContain("Run `pulumi up` again on any machine to keep waiting");
+      expect(text).toContain("To wait longer, increase the timeout in the resource's `customTimeouts`");
+      expect(text).toMatch(
+        /If the operation never ends, set the `import` option .*pulumi state delete <urn>/,
+      );
+    }
+  });
+
   test("is in the state with its operation, and is awaited by the next `up` on any machine", async () => {
     const { service, web, before, said } = await slowUpdate();
     expect(said).toContain("is still in progress");
