@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { type Problem, textSchema } from "../diagnostics/problem";
+import { type Problem, percentDecoded, textSchema } from "../diagnostics/problem";
 import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
@@ -16,6 +16,16 @@ export interface ApiObject {
   readonly isInHeaderOnly?: boolean | undefined;
   /** Whether the object comes from its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
+}
+
+/**
+ * Returns an id in a form in which ids from different replies can be compared. Compared with the link to an object, its `id` may differ in
+ * case, be percent-encoded, or be a path or a URL.
+ */
+export function comparableId(id: string): string {
+  const decoded = percentDecoded(id.trim());
+  const path = /(?:^|\/)(?:projects|instances)\/([^/]+)\/?$/.exec(decoded);
+  return (path?.[1] ?? decoded).toLowerCase();
 }
 
 export const idSchema = v.pipe(textSchema, v.nonEmpty());
@@ -116,7 +126,8 @@ export function parseObject(reply: ApiReply, revisionField: string | undefined, 
   const parsed = v.safeParse(objectSchema, reply.json);
   if (!parsed.success) throw badReply(reply, "the reply isn't an object with an id");
   const object = toObject(parsed.output, reply.etag, revisionField);
-  if (id === undefined || object.id === id) return object;
+  if (id === undefined) return object;
+  if (comparableId(object.id) === comparableId(id)) return { ...object, id };
   throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }
 

@@ -7,7 +7,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { Files } from "../journal/disk";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
-import { findFresh, readUntil } from "../provider/absence";
+import { findWithRevision, readUntil } from "../provider/absence";
 import {
   type Context,
   fetchOperation,
@@ -175,7 +175,7 @@ export class Lifecycle {
   }
 
   reread(id: string): Promise<ApiObject | undefined> {
-    return findFresh(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
+    return findWithRevision(this.context(), objectRefOf(instanceKind, id, { project: this.projectId }));
   }
 
   /** Removes a deleted instance from the record, because a new instance may get the same id. */

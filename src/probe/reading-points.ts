@@ -182,7 +182,7 @@ export const readingPoints = {
     const observation = absent.length === 0 ? "None is empty" : `${absent.join(", ")} not returned`;
     return works(observation, { absentValues: "omitted" });
   }),
-  revision: instancePoint("Revision", (instance, { single }) => {
+  revision: instancePoint("Revision", (instance, { single, item = {} }) => {
     const etag = single?.reply.status === 200 ? single.reply.header("etag") : undefined;
     const isInField = revisionOf(instance, undefined, undefined).revision !== undefined;
     const field = isInField ? REVISION_FIELDS.find((name) => instance[name] !== undefined) : undefined;
@@ -194,6 +194,8 @@ export const readingPoints = {
       const observation = `${places.length === 1 ? "Only in" : "In"} ${places.join(" and ")}`;
       return works(observation, { revision, ...(field && { revisionField: field }) });
     }
+    if (revisionOf(item, undefined, undefined).revision !== undefined)
+      return limited("Only in lists", "Each update also reads lists", { revision: "body" });
     const revisionField = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
     const required = "Updates require the setting `revisionField`";
     if (revisionField !== undefined)

@@ -132,11 +132,21 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
 
-/** Reads an object that must exist, for example to update it. */
+/** Reads an object that must exist, to update it. */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
-  const found = await findFresh(context, objectRefOf(context.kind, id, state));
+  const found = await findWithRevision(context, objectRefOf(context.kind, id, state));
   if (found !== undefined) return found;
   throw noLongerExists(context, id);
+}
+
+/** Reads an object like `findFresh`. If only lists contain revisions, the object has the revision of the list item. */
+export async function findWithRevision(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+  const found = await findFresh(context, ref);
+  if (found?.revision !== undefined || !found?.isFromOwnUrl) return found;
+  const { finder } = context.session;
+  const listed = await finder.findInList(ref, context);
+  // The values are read again after the list, so that the service rejects the update if they have changed since then.
+  return "found" in listed ? finder.completeListItem(listed.found, ref, context) : found;
 }
 
 /** Returns the error for an object that no longer exists. */

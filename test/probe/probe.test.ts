@@ -88,6 +88,18 @@ describe("probing a service", () => {
     );
   });
 
+  test("reports revisions that only lists contain", async () => {
+    const emulator = await populated({
+      behaviour: {
+        revision: "body",
+        spelling: ({ revision, ...fields }, place) => (place === "item" ? { ...fields, revision } : fields),
+      },
+    });
+    expect(await probed(emulator.endpoint)).toContainEqual(
+      expect.objectContaining({ point: "revision", verdict: "limited", observation: "Only in lists" }),
+    );
+  });
+
   test("marks what an empty account can't show", async () => {
     const emulator = await startEmulator();
     onTestFinished(() => emulator.stop());
