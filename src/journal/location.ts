@@ -74,9 +74,7 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   return HOME || (attempt(os.homedir) ?? "~");
 }
 
-/**
- * Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets.
- */
+/** Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets. */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;

@@ -32,10 +32,7 @@ export function isOfType(object: unknown, type: string): boolean {
   );
 }
 
-/**
- * Prepares the construction of a resource. Transformations may change arguments and options, so outputs and hidden inputs are added after
- * all transformations.
- */
+/** Prepares a resource's construction. Adds outputs and hidden inputs after all transformations, which may change arguments and options. */
 export function beginConstruction(
   resource: DynamicResource,
   name: string,
