@@ -189,7 +189,7 @@ const DISK_TIMEOUT_MS = 10_000;
 const unresponsiveFolders = new Set<string>();
 
 /** The first access to each folder. Other accesses wait for its end, because several accesses could block all threads of the process. */
-const firstAccesses = new Map<string, Promise<void>>();
+const firstAccesses = new Map<string, Promise<unknown>>();
 
 /** Runs an operation in a folder, and rejects after ten seconds. The operation itself can't be cancelled. */
 export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>): Promise<T> {
@@ -197,8 +197,7 @@ export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>)
   if (before !== undefined) await before;
   if (unresponsiveFolders.has(folder)) throw diskTimeout();
   const result = timed(folder, work());
-  const ignore = (): void => undefined;
-  if (before === undefined) firstAccesses.set(folder, result.then(ignore, ignore));
+  if (before === undefined) firstAccesses.set(folder, Promise.allSettled([result]));
   return result;
 }
 

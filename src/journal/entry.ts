@@ -23,9 +23,7 @@ export interface Entry {
   readonly resource: string;
   /** The key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
-  /**
-   * The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key.
-   */
+  /** The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key. */
   readonly projectKey?: string | undefined;
   /** The exact string that is sent as the body of the request. */
   readonly body: string;
@@ -88,10 +86,7 @@ const CHECKS = new Map([
   ["isKept", isTrue],
 ]);
 
-/**
- * Returns the fields in a line. Fields with a wrong type are treated as missing. Programs also read entries, and loading a schema library
- * would take too long.
- */
+/** Returns the fields in a line that have the expected type. Programs also read entries, and a schema library would take too long to load. */
 function parseLine(line: string): Partial<Entry> {
   try {
     const fields: [string, unknown][] = Object.entries(JSON.parse(line));
@@ -112,10 +107,7 @@ function withUpdate(entry: Entry, { imported = [], ...more }: Partial<Entry>): E
   return { ...entry, ...more, ...(all.length > 0 && { imported: all }) };
 }
 
-/**
- * Returns the id of an entry's object for messages. If the name is secret, returns `undefined`, because some services use the name as the
- * id.
- */
+/** Returns the id of an entry's object for messages, or `undefined` if the name is secret, because some services use the name as the id. */
 export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): string | undefined {
   return secrets.includes("name") ? undefined : id;
 }
@@ -162,10 +154,7 @@ function describe(entry: UnfinishedEntry): string {
   return `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${known}, started ${started}`;
 }
 
-/**
- * The purpose of a creation: to replace the resource with a certain key, or to create the resource with a certain URN (I2). Each purpose
- * has at most one entry.
- */
+/** The purpose of a creation: to replace the resource with a key, or to create the resource with a URN (I2). Each has at most one entry. */
 export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
 /** Returns the name of the file that contains the entry for a purpose. */
@@ -176,9 +165,7 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/**
- * A fact about a creation that must outlive its entry: the user has given up the creation, or the deletion of its object has been started.
- */
+/** A fact about a creation that must outlive its entry: the user has given up the creation, or the deletion of its object has started. */
 export type Mark = "given-up" | "discarded";
 
 /** Returns the name of the file that records a fact about a creation. */

@@ -47,42 +47,34 @@ export function stackOf(urn: string): string {
  */
 export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
   const file = projectFileFor(folder);
-  const url = env.PULUMI_BACKEND_URL || projectBackend(file) || currentLogin(env);
+  const inProject = attempt(() => file && readProjectFile(file).backendUrl);
+  const url = env.PULUMI_BACKEND_URL || inProject || attempt(() => currentLogin(env));
   if (url !== undefined) return normalized(url, folder, env);
   return file === undefined ? folder : path.dirname(file);
 }
 
-function projectBackend(file: string | undefined): string | undefined {
+/** Returns the result of a function, or `undefined` if it fails. The CLI reports a file that can't be read. */
+function attempt<T>(read: () => T): T | undefined {
   try {
-    return file && readProjectFile(file).backendUrl;
+    return read();
   } catch {
-    return undefined; // the CLI reports a file that can't be read
+    return undefined;
   }
 }
 
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
-  try {
-    const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
-    const { current }: { current?: unknown } = Object(JSON.parse(credentials));
-    return textOf(current);
-  } catch {
-    return undefined; // the CLI reports a file that can't be read
-  }
+  const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
+  const { current }: { current?: unknown } = Object(JSON.parse(credentials));
+  return textOf(current);
 }
 
 /** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {
-  try {
-    return HOME || os.homedir();
-  } catch {
-    return "~";
-  }
+  return HOME || (attempt(os.homedir) ?? "~");
 }
 
-/**
- * Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets.
- */
+/** Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets. */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;

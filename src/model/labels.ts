@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, Json>>;
 
 /** Returns labels as a map, or an empty map if the value is not a map. */
 export function labelsOf(value: unknown): Labels {
-  return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
+  return isMap(value) ? value : {};
 }
 
 /** Reports whether labels have an unknown form. */

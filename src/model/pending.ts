@@ -53,12 +53,9 @@ export type Pending = v.InferOutput<typeof record>;
 export const pendingSchema = optional(record);
 
 /** The name and the project in a creation request. The program may now contain a different project. */
-export interface Sent {
-  readonly name: string | undefined;
-  readonly project: string | undefined;
-}
+export type Sent = ReturnType<typeof sentFields>;
 
-export function sentFields({ body = "{}" }: Pending): Sent {
+export function sentFields({ body = "{}" }: Pending) {
   const { name, project } = parseSentBody(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return { name: text(name), project: text(project) };

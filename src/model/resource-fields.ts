@@ -73,9 +73,12 @@ export function isMap(value: Json): value is WireFields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The placeholder for an unknown string. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
 /** Pulumi's placeholders for unknown values. Each type of value has its own placeholder. */
 const sentinels = new Set([
-  "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+  UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
   "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
   "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
@@ -83,9 +86,6 @@ const sentinels = new Set([
   "e48ece36-62e2-4504-bad9-02848725956a",
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ]);
-
-/** The placeholder for an unknown string. */
-export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);

@@ -75,9 +75,7 @@ export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   };
 }
 
-/**
- * Returns the result of a promise, or rejects with the signal's reason if the signal is aborted first. The promise may ignore the signal.
- */
+/** Returns the result of a promise, or rejects with the signal's reason if the signal is aborted first. The promise may ignore the signal. */
 export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -62,10 +62,7 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "timeout",
 ]);
 
-/**
- * The maximum number of retries by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the
- * creation.
- */
+/** The retry limit by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the creation. */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
   ["not_this_service", 5],

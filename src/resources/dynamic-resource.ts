@@ -32,10 +32,7 @@ export function isOfType(object: unknown, type: string): boolean {
   );
 }
 
-/**
- * Prepares the construction of a resource. Transformations may change arguments and options, so outputs and hidden inputs are added after
- * all transformations.
- */
+/** Prepares a resource's construction. Adds outputs and hidden inputs after all transformations, which may change arguments and options. */
 export function beginConstruction(
   resource: DynamicResource,
   name: string,
@@ -44,11 +41,11 @@ export function beginConstruction(
   requireProviderFromProgram(name);
   warnOfTokenInClear();
   watchForUnfinished();
-  let traces: ReturnType<typeof shortTraces> | undefined;
+  let restoreTraces: (() => void) | undefined;
   let final: pulumi.CustomResourceOptions | undefined;
   const finish = ({ props, opts }: Given): Given => {
     final = opts;
-    traces = shortTraces(!isManaged(opts));
+    restoreTraces = shortenTraces(!isManaged(opts));
     return completed(resource, name, { props, opts });
   };
   return {
@@ -58,11 +55,14 @@ export function beginConstruction(
       transformations: [lastTransformation(finish), ...(options.transformations ?? [])],
     },
     /** Returns the error of the SDK's constructor with the stack trace of the program's own call. */
-    failed: (error: unknown, type: new (...args: never[]) => unknown): unknown =>
-      traces?.failed(error, type) ?? error,
+    failed(error: unknown, type: new (...args: never[]) => unknown): unknown {
+      restoreTraces?.();
+      if (restoreTraces && error instanceof Error) Error.captureStackTrace(error, type);
+      return error;
+    },
     /** Must be called after the SDK's constructor. */
     succeeded(constructed: pulumi.CustomResource): void {
-      traces?.end();
+      restoreTraces?.();
       if (pulumi.runtime.isDryRun()) return;
       if (final === undefined)
         throw new Error(
@@ -137,25 +137,17 @@ function isEncrypted(key: string): boolean {
 }
 
 /**
- * Disables stack traces until `end` is called. The SDK captures four stack traces for each property, to report promises that never resolve.
- * In a large program, these stack traces take most of the time.
+ * Disables stack traces. The SDK captures four stack traces for each property, to report promises that never resolve. In a large program,
+ * these stack traces take most of the time.
  *
  * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
+ * @returns a function that enables stack traces again
  */
-export function shortTraces(isLookedUp: boolean) {
+export function shortenTraces(isLookedUp: boolean): () => void {
   const before = Error.stackTraceLimit;
   // An assignment would throw an error if the program has frozen the built-in objects.
-  const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
-  return {
-    end,
-    /** Enables stack traces again, and sets the error's stack trace to that of the constructor's caller. */
-    failed: (error: unknown, resource: new (...args: never[]) => unknown): unknown => {
-      end();
-      if (error instanceof Error) Error.captureStackTrace(error, resource);
-      return error;
-    },
-  };
+  return () => void Reflect.set(Error, "stackTraceLimit", before);
 }
 
 /** At the end of `up`, warns about unfinished creations of resources that the program no longer declares. Nothing resumes them. */

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { typeTokens } from "../package";
-import { limitOf, systemClock, within } from "../polling/clock";
+import { within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
 // This file contains all uses of SDK members that are missing from the SDK's types. All supported versions of the SDK have the same
@@ -195,21 +195,13 @@ export function afterRun(work: () => Promise<void>): void {
   if (typeof signal !== "function") return;
   const signalAndWaitForShutdown = (request: unknown, callback: (error: unknown, reply: unknown) => void) => {
     const answered = async (error: unknown, reply: unknown): Promise<void> => {
-      if (!error) await atMost(MAX_WORK_MS, work());
+      if (!error) {
+        const done = within(AbortSignal.timeout(MAX_WORK_MS), work());
+        await done.catch((failure) => void pulumi.log.debug(`cloudinfra: ${failure}`)); // the program has succeeded
+      }
       callback(error, reply);
     };
     Reflect.apply(signal, monitor, [request, AsyncLocalStorage.bind(answered)]);
   };
   Object.assign(monitor, { [AFTER_RUN]: true, signalAndWaitForShutdown });
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  const limit = limitOf(ms, systemClock);
-  try {
-    await within(limit.signal, work);
-  } catch (error) {
-    void pulumi.log.debug(`cloudinfra: ${error instanceof Error ? error.message : error}`); // the program has succeeded
-  } finally {
-    limit.release();
-  }
 }

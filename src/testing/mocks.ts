@@ -174,9 +174,7 @@ function withPlaceholders(value: unknown): unknown {
   return isMap(value) ? mapped(value, withPlaceholders) : value;
 }
 
-/**
- * Marks the same outputs as secret as the provider does. For other packages, an output is secret if the argument of that name is secret.
- */
+/** Marks the same outputs as secret as the provider does. For other packages, an output is secret if the argument of that name is secret. */
 function withMarks(
   kind: Kind | undefined,
   state: Properties,

@@ -4,7 +4,7 @@ import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import { shortTraces, warnOfTokenInClear } from "../../src/resources/dynamic-resource";
+import { shortenTraces, warnOfTokenInClear } from "../../src/resources/dynamic-resource";
 import { one, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
@@ -152,12 +152,12 @@ describe("the length of stack traces", () => {
 
   test("isn't reduced for a resource that is only read, because the SDK shows the stack trace if the object doesn't exist", () => {
     Error.stackTraceLimit = 7;
-    const traces = shortTraces(true);
+    const endLookup = shortenTraces(true);
     expect(new Error("made beforehand").stack).toMatch(/dynamic-resource\.test/);
-    traces.end();
-    const others = shortTraces(false);
+    endLookup();
+    const endOther = shortenTraces(false);
     expect(new Error("of a promise").stack).not.toMatch(/dynamic-resource\.test/);
-    others.end();
+    endOther();
     expect(Error.stackTraceLimit).toBe(7);
   });
 });

@@ -146,13 +146,15 @@ describe("work after a run", () => {
   });
 
   test("doesn't keep the program running if it never ends", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
+    const limit = new AbortController();
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
+    onTestFinished(() => timeout.mockRestore());
     const happened = ended(null, () => {
-      queueMicrotask(() => vi.advanceTimersByTime(10_000));
+      queueMicrotask(() => limit.abort());
       return new Promise(() => {});
     });
     expect(await happened).toEqual(["the engine has ended its work", "work", "the program ends"]);
+    expect(timeout).toHaveBeenCalledWith(10_000);
   });
 });
 
