@@ -17,7 +17,7 @@ import {
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
-import { alreadyManaged, markLive } from "./live-objects";
+import { markLive, requireUnshared } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 
 /** The id and the outputs of a created object. */
@@ -112,13 +112,11 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
-      const object = identityOf(context, end.object.id);
-      const owner = tracker.liveOwner(object);
-      // The service may return an existing object with the same name.
-      if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object)) {
-        await journal.remove(key);
-        throw alreadyManaged(context.kind, object.id, owner.urn);
-      }
+      await requireUnshared(context, inputs, end.object.id).catch(async (error: unknown) => {
+        // The id of the other resource's object may have been reused, so the next run checks again.
+        await extendEntry(context, pending, { id: end.object.id });
+        throw error;
+      });
       const hidden = end.isEcho ? { isEcho: true } : {};
       const asked = argumentsOf(context, inputs);
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);

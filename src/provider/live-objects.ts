@@ -77,6 +77,20 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
   return true;
 }
 
+/**
+ * Checks the object that the service has returned for a new creation.
+ *
+ * @throws CloudInfraError `conflict` if another resource manages the object, because the service returns existing objects with the same name
+ */
+export async function requireUnshared(context: Context, { urn = "" }: Desired, id: string): Promise<void> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  const owner = tracker.liveOwner(object);
+  if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object))
+    throw alreadyManaged(context.kind, id, owner.urn);
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
+}
+
 /** Reports whether a different process of this run has returned the object for a resource (L3). */
 export async function isLiveElsewhere(
   journal: Journal | undefined,
