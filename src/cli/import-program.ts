@@ -166,11 +166,11 @@ export function programText(
 ): string {
   const types = [...new Set(declared.map(({ kind }) => kind.className))].sort();
   const project = declared.find(({ kind }) => kind === projectKind);
-  const variable = provider?.name === undefined ? undefined : variableFor(provider.name);
-  const options = variable === undefined ? "{ protect: true }" : `{ protect: true, provider: ${variable} }`;
+  const options = provider?.name === undefined ? "{ protect: true }" : "{ protect: true, provider }";
   const paragraphs = [
     `import { ${types.join(", ")} } from "pulumi-cloudinfra";`,
-    variable && comment(`${variable} is your program's provider ${literal(provider?.name)}.`),
+    // The name of a provider may be a reserved word, so it isn't the name of the variable.
+    provider?.name && comment(`\`provider\` is your program's provider ${literal(provider.name)}.`),
     ...declared.map((one) => statement(one, project, options)),
     omitted.map((one) => comment(describeOmission(one))).join("\n"),
   ];
@@ -178,25 +178,6 @@ export function programText(
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-
-/** Returns a variable name for an explicit provider: the provider's own name if the program can declare a variable with that name. */
-function variableFor(name: string): string {
-  return IDENTIFIER.test(name) && isFreeVariable(name) ? name : "provider";
-}
-
-/** The names that have a meaning in every program, and the names that the written program declares. */
-const TAKEN =
-  "exports, require, module, __filename, __dirname, undefined, globalThis, project, Project, Instance";
-
-/** Reports whether a module can declare a variable. JavaScript's own parser knows all reserved words. */
-function isFreeVariable(identifier: string): boolean {
-  try {
-    new Function(`"use strict"; async (${TAKEN}) => { const ${identifier} = 0; }`);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function statement(
   { kind, name, id, args, inexpressible }: Declaration,

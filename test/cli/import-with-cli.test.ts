@@ -106,7 +106,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
     await stack.run(env, ...command, "--yes", "--skip-preview");
     stack.write(`${declared}\n${programIn(stack.dir)}`);
-    expect(programIn(stack.dir)).toContain("protect: true, provider: eu }");
+    expect(programIn(stack.dir)).toContain("protect: true, provider }");
     const preview = await stack.run(env, "preview", "--expect-no-changes");
     expect(preview).toContain("5 unchanged");
     await stack.run(env, "refresh", "--yes", "--expect-no-changes");
