@@ -1,4 +1,5 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { RELEASE_OBJECT } from "../diagnostics/hints";
 import { sameValue, withIgnoredValues } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
@@ -16,7 +17,7 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { IMPORT_OBJECT, keepWaitingHint, PartialState, RELEASE_OBJECT } from "./partial-state";
+import { IMPORT_OBJECT, keepWaitingHint, PartialState } from "./partial-state";
 import { idReused, isIdReusedSince } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {
