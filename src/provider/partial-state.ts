@@ -72,7 +72,7 @@ export const checkHint = ({ name }: Kind): string =>
 /** The codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Instructions for giving up an unfinished creation. */
-export const GIVE_UP =
+const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 /** Instructions for giving up an unfinished creation, after its possible object was handled. */
 export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
