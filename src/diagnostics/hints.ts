@@ -88,18 +88,29 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
-const OF_DELETIONS: readonly HintCase[] = [
+const afterDeletion = (hasOwnTimeout: boolean): string =>
+  `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(hasOwnTimeout)}`;
+
+/** Returns the cases of a deletion. @param end the end of each hint */
+const deletionCases = (end = ""): readonly HintCase[] => [
   {
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
-    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(true)}`,
+    hint: afterDeletion(true) + end,
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(false)}`,
+    hint: afterDeletion(false) + end,
   },
 ];
+
+/** Instructions for an operation that never ends, if the id of its object is known. */
+export const RELEASE_OBJECT =
+  "delete the object in the service if it exists. Then run `pulumi state delete <urn>`";
+
+/** Returns the end of a hint about an operation that hasn't ended within the time limit, because it may never end. */
+export const ifNeverEnds = (release: string): string => `. If the operation never ends, ${release}`;
 
 /** The hint, or the list of cases, for each error code. Errors with other codes contain their own hint. */
 export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
@@ -211,7 +222,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
   ],
   timeout: [
-    ...OF_DELETIONS,
+    ...deletionCases(),
     {
       when: "a read",
       applies: (_error, { verb }) => verb === "read" || verb === "list",
@@ -233,7 +244,7 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     },
   ],
   operation_failed: "Fix the reported problem, and run the command again",
-  operation_timeout: OF_DELETIONS,
+  operation_timeout: deletionCases(ifNeverEnds(RELEASE_OBJECT)),
   operation_unknown: `Run \`pulumi refresh\`. Make sure that ${ENDPOINT} hasn't changed since the last \`pulumi up\``,
 };
 

@@ -25,6 +25,7 @@ type Span = readonly [start: number, end: number];
  * - escaped for JSON, HTML, SQL or a URL, even several times
  * - truncated: a prefix before "…" or "...", a suffix after an ellipsis, or at least eight characters up to the end of a word
  * - without surrounding whitespace or markup, as a single line, or as an SSH key without its comment
+ * - as a slug, because services may derive an id from a name
  *
  * Secrets of fewer than four characters are not replaced.
  */
@@ -74,8 +75,16 @@ function partsOf(secret: string): string[] {
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
     ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // URLs replace backslashes, also escaped ones
     ...pieces.filter((piece) => piece.length >= MIN_LINE_LENGTH),
+    ...slugsOf(secret),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];
+}
+
+/** Returns the slugs of a secret that consists of several words. The slug of a single word may be an ordinary word. */
+function slugsOf(secret: string): string[] {
+  const withoutAccents = secret.normalize("NFD").replace(/\p{M}/gu, "");
+  const words = withoutAccents.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length < 2 ? [] : [words.join("-"), words.join("_")];
 }
 
 /** Finds lowercase secrets in a decoded text, and returns their spans in the original text. */

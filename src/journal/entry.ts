@@ -108,8 +108,12 @@ function withUpdate(entry: Entry, { imported = [], ...more }: Partial<Entry>): E
 }
 
 /** Returns the id of an entry's object for messages, or `undefined` if the name is secret, because some services use the name as the id. */
-export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): string | undefined {
-  return secrets.includes("name") ? undefined : id;
+export function visibleId(entry: Pick<Entry, "id" | "secrets">): string | undefined {
+  return hasSecretName(entry) ? undefined : entry.id;
+}
+
+function hasSecretName({ secrets = [] }: Pick<Entry, "secrets">): boolean {
+  return secrets.includes("name");
 }
 
 /** The parts of a warning about unfinished creations that differ between commands. */
@@ -143,15 +147,16 @@ export function unfinishedWarning(
 
 function describe(entry: UnfinishedEntry): string {
   const [, , type = "", ...name] = entry.urn.split("::");
-  const [id, operation] = [visibleId(entry), entry.operation?.id];
+  const { id, operation } = entry;
   const known =
     id !== undefined
       ? ` with the id ${id}`
       : operation !== undefined
-        ? ` with the operation ${operation}`
+        ? ` with the operation ${operation.id}`
         : ", which may not exist";
+  const isHidden = hasSecretName(entry) && (id ?? operation) !== undefined;
   const started = new Date(entry.at).toISOString().replace(/\.\d+/, "");
-  return `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${known}, started ${started}`;
+  return `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${isHidden ? "" : known}, started ${started}`;
 }
 
 /** The purpose of a creation: to replace the resource with a key, or to create the resource with a URN (I2). Each has at most one entry. */

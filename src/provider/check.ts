@@ -14,7 +14,7 @@ import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, claimForImport } from "./live-objects";
-import type { EngineLog } from "./progress";
+import type { StatusLogs } from "./progress";
 import type { ResourceTracker } from "./resource-tracker";
 import type { Sessions } from "./session";
 
@@ -29,7 +29,7 @@ interface CheckedInputs {
 export async function checkResource(
   kind: Kind,
   sessions: Sessions,
-  log: EngineLog,
+  log: StatusLogs,
   { olds, news }: CheckedInputs,
 ): Promise<CheckResult> {
   const findings = await recordAndInspectCheck(kind, sessions, log, { olds, news });
@@ -152,7 +152,7 @@ interface CheckFindings {
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
-  log: EngineLog,
+  log: StatusLogs,
   { olds, news }: CheckedInputs,
 ): Promise<CheckFindings> {
   const { urn, ...hidden } = news;

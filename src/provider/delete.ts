@@ -1,5 +1,5 @@
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
-import { longerDeletionHint } from "../diagnostics/hints";
+import { longerDeletionHint, RELEASE_OBJECT } from "../diagnostics/hints";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
@@ -25,7 +25,7 @@ import {
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
-import { neverEndsHint, RELEASE_OBJECT } from "./partial-state";
+import { neverEndsHint } from "./partial-state";
 import { isCreatedByOther } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
 import { hintForMissing, warnOfObjectLeftAlone } from "./warnings";

@@ -19,7 +19,7 @@ import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
-import type { EngineLog } from "./progress";
+import type { StatusLogs } from "./progress";
 import type { Sessions } from "./session";
 
 /** The result of a diff. */
@@ -34,7 +34,7 @@ export interface DiffResult {
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
-  log: EngineLog,
+  log: StatusLogs,
   { id, olds, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
   const { urn } = news;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import type { FailedCall } from "../diagnostics/hints";
+import { redact } from "../diagnostics/redact";
 import { type Kind, withAddressField } from "../model/resource-fields";
 import {
   type SecretSource,
@@ -28,7 +29,7 @@ import { create } from "./create";
 import { deleteResource } from "./delete";
 import { type DiffResult, diffResource } from "./diff";
 import { PartialState } from "./partial-state";
-import { type EngineLog, Progress } from "./progress";
+import { type EngineLog, Progress, type StatusLogs } from "./progress";
 import { read } from "./read";
 import type { Sessions } from "./session";
 import { recordDeletion, type Shutdown } from "./shutdown";
@@ -103,6 +104,16 @@ export interface ProviderEnvironment {
 /** Creates the provider for projects or instances. The provider parses properties, runs calls, and formats errors. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
+  /** Redacts the secrets of a resource in a text, because even an id may contain a secret. */
+  const clean = (text: string, known: readonly SecretSource[]): string =>
+    redact(text, [...secretsOf(...known).strings, ...sessions.tokens]);
+  /** Returns a log that redacts the secrets in status messages. */
+  const logWithout = (known: readonly SecretSource[]): StatusLogs => ({
+    statusLogFor: (urn) => {
+      const { write } = log.statusLogFor(urn);
+      return { write: (message) => write(clean(message, known)) };
+    },
+  });
   /** Runs a call. `id` is the id of an existing object. `seal` serializes outputs and marks secrets. */
   async function run<T>(
     action: keyof typeof VERBS,
@@ -124,10 +135,8 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const formerSecrets = former.length === 0 ? undefined : former;
       return { bag: toBag({ ...outputs, formerSecrets }, names), former };
     };
-    const progress = new Progress(log.statusLogFor(sessions.tracker.displayUrnOf(resource)), VERBS[action], {
-      clock: sessions.clock,
-      inCi,
-    }).begin();
+    const statusLog = logWithout(secretSources).statusLogFor(sessions.tracker.displayUrnOf(resource));
+    const progress = new Progress(statusLog, VERBS[action], { clock: sessions.clock, inCi }).begin();
     try {
       const session = sessions.open();
       const deadline = deadlineOf(session, action, resource);
@@ -185,17 +194,19 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     check: async (inputsBefore, program) => {
       const isNew = Object.keys(inputsBefore).length === 0;
       const olds = isNew ? undefined : parseDesired(inputsBefore);
-      const { inputs, failures } = await checkResource(kind, sessions, log, {
-        olds,
-        news: parseDeclared(program),
-      });
-      return { inputs: toBag(inputs), failures: failures.map((reason) => ({ property: "", reason })) };
+      const news = parseDeclared(program);
+      const known = [news, ...(olds === undefined ? [] : [olds])];
+      const { inputs, failures } = await checkResource(kind, sessions, logWithout(known), { olds, news });
+      return {
+        inputs: toBag(inputs),
+        failures: failures.map((reason) => ({ property: "", reason: clean(reason, known) })),
+      };
     },
     diff: async (id, state, inputs) => {
       const olds = parseRecorded(state);
       const news = withCurrentValues(olds, parseDesired(inputs));
       try {
-        return await diffResource(kind, sessions, log, { id, olds, news });
+        return await diffResource(kind, sessions, logWithout([news, olds]), { id, olds, news });
       } catch (error) {
         throw new HostError(messageFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }

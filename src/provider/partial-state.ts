@@ -1,5 +1,5 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
-import { hintFor, longerTimeoutHint } from "../diagnostics/hints";
+import { hintFor, ifNeverEnds, longerTimeoutHint, RELEASE_OBJECT } from "../diagnostics/hints";
 import { argumentsSent, type Pending, placeholderId } from "../model/pending";
 import type { Kind } from "../model/resource-fields";
 import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
@@ -72,23 +72,20 @@ export const checkHint = ({ name }: Kind): string =>
 /** The codes of rejections that prove nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 /** Instructions for giving up an unfinished creation. */
-export const GIVE_UP =
+const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 /** Instructions for giving up an unfinished creation, after its possible object was handled. */
 export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 
 /** Instructions for an operation that never ends, if the id of its object is unknown. */
 export const RELEASE_CREATION = `delete the object in the service if it exists. Then ${GIVE_UP}`;
-/** Instructions for an operation that never ends, if the id of its object is known. */
-export const RELEASE_OBJECT =
-  "delete the object in the service if it exists. Then run `pulumi state delete <urn>`";
 /** Instructions for an update whose operation never ends. */
 export const IMPORT_OBJECT =
   "set the `import` option to the id of the object. Then run `pulumi state delete <urn>` and `pulumi up`";
 
 /** Returns a hint for an operation that hasn't ended within the time limit, because it may never end. */
 export const neverEndsHint = ({ code }: CloudInfraError, release: string): string =>
-  code === "operation_timeout" ? `. If the operation never ends, ${release}` : "";
+  code === "operation_timeout" ? ifNeverEnds(release) : "";
 
 /** Returns a hint for an operation that the next `up` waits for. */
 export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, release: string): string {

@@ -244,6 +244,9 @@ export interface StatusLog {
   write(message: string): Promise<void>;
 }
 
+/** The status messages of all resources. */
+export type StatusLogs = Pick<EngineLog, "statusLogFor">;
+
 /** The maximum wait until the engine has received a message, in milliseconds. */
 const LOG_MS = 500;
 

@@ -1,5 +1,6 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { RELEASE_OBJECT } from "../diagnostics/hints";
 import { sameValue, withIgnoredValues } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
@@ -18,7 +19,7 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { IMPORT_OBJECT, keepWaitingHint, PartialState, RELEASE_OBJECT } from "./partial-state";
+import { IMPORT_OBJECT, keepWaitingHint, PartialState } from "./partial-state";
 import { confirmCreated, idReused, resultUnclear } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
 import {

@@ -100,7 +100,7 @@ function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
  * Returns the objects that have the name of a creation and belong to no resource of this run. The provider only reports these objects,
  * because a name doesn't prove that the creation made the object.
  */
-export async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
+async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
   const { name: wanted, project } = sentFields(pending);
   const objects = await context.kind.requests(context.session.client, project).list(context);
   const found: ApiObject[] = [];

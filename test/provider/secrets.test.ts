@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { EngineLog } from "../../src/provider/progress/progress";
 import { isMarked } from "./marked";
-import { oneInstance } from "./one-instance";
+import { oneInstance, URN } from "./one-instance";
 import { OTHER_KEY } from "./samples";
 import { changed, existingInstance, existingProject, failureOf, startService } from "./service";
 
@@ -128,5 +129,61 @@ describe("an output that repeats a secret input", () => {
   test("is in plaintext if no input is secret", async () => {
     const saved = await existingInstance(await startService(), { publicIp: "198.51.100.77" });
     expect(saved.state.ipAddress).toBe("198.51.100.77");
+  });
+});
+
+describe("an id that the service derives from a secret name", () => {
+  const NAME = "Hunter Two: the backend";
+  const HIDDEN = { name: NAME, __secrets: ["name"] };
+  const slug = /hunter[ -]two/i;
+
+  async function secretInstance() {
+    const { service, web } = await oneInstance({ behaviour: { ids: "slug" } });
+    await web.up(HIDDEN);
+    expect(web.inState().id).toMatch(slug);
+    return { service, web };
+  }
+
+  /** Records the status messages of all processes during a test. */
+  function statusMessages(): string[] {
+    const messages: string[] = [];
+    const write = async (message: string): Promise<void> => void messages.push(message);
+    const spy = vi.spyOn(EngineLog.prototype, "statusLogFor").mockReturnValue({ write });
+    onTestFinished(() => spy.mockRestore());
+    return messages;
+  }
+
+  test("is in no error", async () => {
+    const { service, web } = await secretInstance();
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
+    const said = await web.destroy();
+    expect(said).toContain('deleting instance "web" ([secret])');
+    expect(said).not.toMatch(slug);
+  });
+
+  test("is in no status message about an import or a kept object", async () => {
+    const { web } = await secretInstance();
+    const { id, state, inputs } = web.inState();
+    const messages = statusMessages();
+    const process = await web.process();
+    await process.check({}, { ...web.news(HIDDEN), __import: id });
+    const kept = await web.process();
+    await kept.diff(id, state, (await kept.check(inputs, web.news(HIDDEN))).inputs);
+    await kept.delete(id, { ...state, __key: OTHER_KEY });
+    expect(messages).toContain("adopting instance [secret]");
+    expect(messages).toContain("kept instance [secret]: another resource in the program uses it");
+    expect(messages.join()).not.toMatch(slug);
+  });
+
+  test("is in no failure of a check", async () => {
+    const { web } = await secretInstance();
+    const { id, state, inputs } = web.inState();
+    const process = await web.process();
+    await process.diff(id, state, (await process.check(inputs, web.news(HIDDEN))).inputs);
+    const twin = { ...web.news(HIDDEN), __urn: `${URN}-2`, __import: id };
+    const { failures } = await process.check({}, twin);
+    expect(failures.map(({ reason }) => reason).join()).toContain(
+      "import: instance [secret] is already managed",
+    );
   });
 });

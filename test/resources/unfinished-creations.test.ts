@@ -80,6 +80,18 @@ describe("an interrupted creation whose resource the program no longer declares"
     expect(await warnings(() => new Project("server", { region: "eu-1" }), [outputs])).toHaveLength(1);
   });
 
+  test("causes a warning without ids if the name is secret, because services may derive ids from names", async () => {
+    const secrets = ["name"];
+    const operation = { id: "create-hunter2", url: "https://api.example.com/v1/operations/create-hunter2" };
+    const [warning = ""] = await warnings(() => {}, [
+      { ...web, id: "hunter2", secrets },
+      { ...api, operation, secrets },
+    ]);
+    expect(warning).toContain('  instance "web", started 2026-11-22T11:30:05Z');
+    expect(warning).toContain('  instance "api", started 2026-11-22T11:30:05Z');
+    expect(warning).not.toContain("hunter2");
+  });
+
   test("causes a warning if a resource has an object with the same id at another endpoint", async () => {
     const program = () => new Instance("server", args);
     const at = (endpoint: string): Run => ({ outputs: () => ({ __endpoint: endpoint }) });
