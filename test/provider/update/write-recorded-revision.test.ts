@@ -52,6 +52,15 @@ describe("a change by another client without a new revision", () => {
     expect(web.inState().state.labels).toEqual({ team: "ops" });
   });
 
+  test("of a value that the program manages from now on doesn't prevent the update", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { team: "web" } });
+    const { id } = web.inState();
+    editSilently(service, id, { labels: { team: "web", owner: "ops" } });
+    expect(await web.up({ labels: { team: "web", owner: "dev" } })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ team: "web", owner: "dev" });
+  });
+
   test("of an unmanaged label is kept", async () => {
     const { service, web } = await oneInstance();
     await web.up({ labels: { team: "web" } });
@@ -69,6 +78,16 @@ describe("values in a different form at the recorded revision are not changes by
     service.emulator.behaviour.getObject = 405;
     service.emulator.behaviour.spelling = (instance, place) =>
       place === "item" ? { ...instance, network: "net-1" } : instance;
+    expect(await web.up({ labels: { team: "web" }, flavor: "m1.large" })).toBeUndefined();
+  });
+
+  test("a list item before and after an update whose reply was lost", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { team: "web" } });
+    service.emulator.behaviour.getObject = 405;
+    service.emulator.behaviour.spelling = (instance, place) =>
+      place === "item" ? { ...instance, flavor: String(instance.flavor).toUpperCase() } : instance;
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     expect(await web.up({ labels: { team: "web" }, flavor: "m1.large" })).toBeUndefined();
   });
 
