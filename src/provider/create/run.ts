@@ -164,11 +164,12 @@ async function waitForCreation(
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
-  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
+  // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
+  const isReturned = isResumed !== true;
+  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation, isReturned);
   try {
     const object = await readCreatedObject(context, pending, operation, isResumed !== false);
-    // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
-    const since = isResumed === "resent" ? { ...pending, at: undefined } : pending;
+    const since = isReturned ? { ...pending, at: undefined } : pending;
     const isOther = isResumed && (await isIdReusedSince(context, object, since, operation, inputs.key));
     return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
   } catch (error) {
@@ -183,6 +184,7 @@ async function failedCreation(
   inputs: Desired,
   pending: Pending,
   operation: Operation,
+  isReturned: boolean,
 ): Promise<CreationEnd> {
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
@@ -191,8 +193,11 @@ async function failedCreation(
     return { kind: "failed", error };
   }
   const object = await findForDeletion(context, id, sentFields(pending));
-  const isOther =
-    object !== undefined && (await isIdReusedSince(context, object, pending, operation, inputs.key));
+  const check = object && isIdReusedSince(context, object, pending, operation, inputs.key);
+  const isOther = await check?.catch((unclear: unknown) => {
+    if (!isReturned || !isCloudInfraError(unclear) || unclear.code !== "operation_unknown") throw unclear;
+    return false;
+  });
   if (object === undefined || isOther) return { kind: "failed", error };
   return {
     kind: "failed",
