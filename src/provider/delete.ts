@@ -26,7 +26,7 @@ import {
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./live-objects";
 import { neverEndsHint } from "./partial-state";
-import { isCreatedByOther } from "./reused-ids";
+import { confirmCreatedOrThrow } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";
 import { hintForMissing, warnOfObjectLeftAlone } from "./warnings";
 
@@ -212,9 +212,9 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   // For a project, the deletion itself requires more evidence than its absence.
   if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
     throw await creationUnclear(context, created, pending);
-  const isOther =
-    "found" in result && (await isCreatedByOther(context, result.found, pending, end, state.key));
-  return isOther ? undefined : created;
+  if ("missing" in result) return created;
+  const match = await confirmCreatedOrThrow(context, result.found, pending, end, state.key);
+  return match === "different" ? undefined : created;
 }
 
 /** Returns the error for an object that isn't found while the outcome of its creation is unknown, because it may still appear (E2). */

@@ -184,21 +184,14 @@ export async function confirmCreated(
   return match;
 }
 
-/**
- * Reports whether a different object now has the id of an unfinished creation's object, see {@link confirmCreated}.
- *
- * @throws CloudInfraError `operation_unknown` if this is unclear
- */
-export async function isCreatedByOther(
-  context: Context,
-  shown: ApiObject,
-  pending: Pending,
-  evidence: Operation | ApiObject | undefined,
-  key: string | undefined,
-): Promise<boolean> {
-  const match = await confirmCreated(context, shown, pending, evidence, key);
+/** Determines the same as {@link confirmCreated}. @throws CloudInfraError `operation_unknown` if the result is unclear */
+export async function confirmCreatedOrThrow(
+  ...args: Parameters<typeof confirmCreated>
+): Promise<Exclude<IdentityMatch, "unclear">> {
+  const [context, shown, pending] = args;
+  const match = await confirmCreated(...args);
   if (match === "unclear") throw resultUnclear(context, shown, pending);
-  return match === "different";
+  return match;
 }
 
 /** Returns the error for an object that may not be the result of a creation. */

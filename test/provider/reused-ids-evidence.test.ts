@@ -182,3 +182,23 @@ test("a project whose creation date becomes the end of its creation isn't create
   expect(await next.projects.create(again)).toMatchObject({ id: own.id });
   expect([...emulator.projects.keys()]).toEqual([own.id]);
 });
+
+test("a creation that starts late and fails causes an error with the reason, even if the service changes names", async () => {
+  let start = (): void => {};
+  const { service, web } = await oneInstance({
+    behaviour: {
+      operationMs: 4 * HOUR,
+      spelling: (instance) => ({ ...instance, name: `acme/${String(instance.name)}` }),
+    },
+    onRequest: () => start(),
+  });
+  const { emulator } = service;
+  const startedAt = Date.now() + 1.5 * HOUR;
+  start = () => {
+    for (const operation of emulator.operations.values()) Object.assign(operation, { startedAt });
+  };
+  const slow = { __timeouts: { create: "5h" } };
+  emulator.failNextOperation({ kind: "create", leaveObject: true });
+  expect(await web.up(slow)).toContain("capacity_exhausted");
+  expect([...emulator.instances.keys()]).toEqual([web.inState().id]);
+});

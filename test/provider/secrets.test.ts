@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { EngineLog } from "../../src/provider/progress/progress";
+import { EngineLog } from "../../src/provider/progress";
 import { isMarked } from "./marked";
 import { oneInstance, URN } from "./one-instance";
 import { OTHER_KEY } from "./samples";

@@ -20,7 +20,13 @@ import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
 import { isDeleted, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
-import { compareCreated, idReused, isCreatedByOther, requireNewObject } from "../reused-ids";
+import {
+  compareCreated,
+  confirmCreated,
+  confirmCreatedOrThrow,
+  idReused,
+  requireNewObject,
+} from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
 /**
@@ -149,7 +155,8 @@ async function confirmReplayedObject(
   const ref = { kind: context.kind, id: object.id, project: sentFields(pending).project };
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
     const seen = await findCreated(context, ref);
-    if (seen !== undefined && !(await isCreatedByOther(context, seen, pending, object, key)))
+    const match = seen && (await confirmCreatedOrThrow(context, seen, pending, object, key));
+    if (seen !== undefined && match === "same")
       return { kind: "created", object: withOmittedFields(object, seen) };
   }
   const message = `${context.kind.name} ${object.id} was created by an interrupted run, but no longer exists`;
@@ -166,14 +173,16 @@ async function waitForCreation(
 ): Promise<CreationEnd> {
   const { finder } = context.session;
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
-  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation);
+  // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
+  const isReturned = isResumed !== true;
+  const confirm = isReturned ? confirmCreated : confirmCreatedOrThrow;
+  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation, confirm);
   try {
     const object = await readCreatedObject(context, pending, operation, isResumed !== false);
-    if (!isResumed) requireNewObject(context, object, pending, inputs.key);
-    // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
-    const evidence = isResumed === "resent" ? { ...operation, startedAt: undefined } : operation;
-    const isOther = isResumed && (await isCreatedByOther(context, object, pending, evidence, inputs.key));
-    return isOther ? { kind: "failed", error: idReused(context, object) } : { kind: "created", object };
+    if (isReturned) requireNewObject(context, object, pending, inputs.key);
+    const match = isResumed ? await confirm(context, object, pending, operation, inputs.key) : "same";
+    if (match === "different") return { kind: "failed", error: idReused(context, object) };
+    return { kind: "created", object };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (isResumed && isGone) return { kind: "failed", error };
@@ -186,6 +195,7 @@ async function failedCreation(
   inputs: Desired,
   pending: Pending,
   operation: Operation,
+  confirm: typeof confirmCreated,
 ): Promise<CreationEnd> {
   const error = operationFailed(operation);
   const id = context.session.client.resultId(operation);
@@ -194,9 +204,8 @@ async function failedCreation(
     return { kind: "failed", error };
   }
   const object = await findForDeletion(context, id, sentFields(pending));
-  const isOther =
-    object !== undefined && (await isCreatedByOther(context, object, pending, operation, inputs.key));
-  if (object === undefined || isOther) return { kind: "failed", error };
+  const match = object && (await confirm(context, object, pending, operation, inputs.key));
+  if (object === undefined || match === "different") return { kind: "failed", error };
   return {
     kind: "failed",
     error: withDetails(error, { resultId: id }),
