@@ -32,8 +32,7 @@ const TIMEOUT_MS = 5 * 60_000;
  * Runs the Pulumi CLI without prompts, and returns its output.
  *
  * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
- * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
- * contain secrets
+ * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but not its output, which may be secret
  */
 export function pulumiOutput(
   cwd: string,

@@ -6,8 +6,7 @@ import { typeTokens } from "../package";
 import { within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
-// This file contains all uses of SDK members that are missing from the SDK's types. All supported versions of the SDK have the same
-// members.
+// This file contains all uses of SDK members that are missing from the SDK's types. All supported SDK versions have the same members.
 
 /** The `dependsOn` option of a function, which accepts the same values as the `dependsOn` option of a resource. */
 export type DependsOn =
