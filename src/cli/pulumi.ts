@@ -101,10 +101,7 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
   return (key) => parsed.output[key]?.value;
 }
 
-/**
- * Finds the working directory of the program and the provider: the folder of the project file, or the folder in its `main`. Like Pulumi, it
- * searches `cwd` and its parent folders for the project file.
- */
+/** Finds the working directory of the program and the provider: the folder of the project file in or above `cwd`, or that of its `main`. */
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {

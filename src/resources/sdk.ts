@@ -134,10 +134,7 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
   };
 }
 
-/**
- * The state of this package during one run of a program. With the Automation API, a process may run several programs concurrently. All
- * copies of this package in a program share the state.
- */
+/** The state of all copies of this package in one run of a program. With the Automation API, a process may run several programs at once. */
 export interface Run {
   hasWarnedOfToken: boolean;
   /** The URNs and objects of the resources that the engine has registered. */
