@@ -1,14 +1,13 @@
 #!/usr/bin/env node
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { CommanderError } from "commander";
 import { nodeProblem } from "../package";
 import { commandLine } from "./commands";
 
 /** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 async function main(args: readonly string[]): Promise<void> {
+  const { version }: { version: string } = require("../../package.json");
   // Each command's module is loaded on demand, so that help and usage errors are printed quickly.
-  const program = commandLine(packageVersion(), {
+  const program = commandLine(version, {
     emulator: async (options) => exitWith((await import("./emulator.js")).runEmulator(options)),
     import: async (options) => exitWith((await import("./import.js")).importInstances(options)),
     probe: async (options) => exitWith((await import("./probe.js")).probe(options)),
@@ -30,12 +29,6 @@ async function main(args: readonly string[]): Promise<void> {
 
 async function exitWith(code: Promise<number>): Promise<void> {
   process.exitCode = await code;
-}
-
-function packageVersion(): string {
-  const file = readFileSync(path.join(__dirname, "..", "..", "package.json"), "utf8");
-  const { version }: { version?: unknown } = JSON.parse(file);
-  return String(version);
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

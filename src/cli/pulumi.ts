@@ -32,8 +32,7 @@ const TIMEOUT_MS = 5 * 60_000;
  * Runs the Pulumi CLI without prompts, and returns its output.
  *
  * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
- * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
- * contain secrets
+ * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but not its output, which may be secret
  */
 export function pulumiOutput(
   cwd: string,
@@ -102,10 +101,7 @@ export async function stackSettings(cwd: string, stack: string | undefined): Pro
   return (key) => parsed.output[key]?.value;
 }
 
-/**
- * Finds the working directory of the program and the provider: the folder of the project file, or the folder in its `main`. Like Pulumi, it
- * searches `cwd` and its parent folders for the project file.
- */
+/** Finds the working directory of the program and the provider: the folder of the project file in or above `cwd`, or that of its `main`. */
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {

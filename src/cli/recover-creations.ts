@@ -34,11 +34,9 @@ export function interruptedCreations(deployment: Deployment) {
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
     JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
   const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
-  const unfinished = distinct.filter(({ creation, replaced, resumed }) => {
+  return distinct.flatMap(({ creation, replaced, resumed }) => {
     const isInState = resumed === undefined && keysInState.has(creation.inputs.key ?? "");
-    return !isInState && !adopts(creation, replaced);
-  });
-  return unfinished.map(({ creation, replaced, resumed }) => {
+    if (isInState || adopts(creation, replaced)) return [];
     const urn = urnForNextUp(creation);
     return {
       kind: creation.kind.name,

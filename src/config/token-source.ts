@@ -131,10 +131,7 @@ async function tokenFromCommand(
   }
 }
 
-/**
- * Returns a hint that quotes the command's standard error without tokens. A shell that traces commands prints the token, and a command of a
- * single word may be the token itself.
- */
+/** Returns a hint with the command's standard error without tokens. A shell may print the token, and a command of one word may be a token. */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
   const words = wordsOf(command);
   const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(

@@ -142,10 +142,7 @@ export class Files {
     return renamed !== undefined;
   }
 
-  /**
-   * Renames a file if it has the expected text, and returns the new name. The text is checked again after the rename, because another
-   * process may replace the file at any time.
-   */
+  /** Renames a file if it has the expected text, and returns the new name. Checks twice, because other processes may replace the file. */
   private async takeAside(file: string, isExpected: TextCheck): Promise<string | undefined> {
     const text = await this.read(file);
     if (text === undefined || !isExpected(text)) return undefined;

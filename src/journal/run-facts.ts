@@ -98,10 +98,7 @@ export class RunFacts {
     return Promise.all(others.map(async (name) => (await this.files.read(path.join(folder, name))) ?? ""));
   }
 
-  /**
-   * Reports whether a file belongs to this run, because an earlier run may have used the same address. The process that wrote the file may
-   * have ended before its engine.
-   */
+  /** Reports whether a file belongs to this run. An earlier run may have used the same address. A process may end before its engine. */
   private isOfRun(name: string): boolean {
     if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
     const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");

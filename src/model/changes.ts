@@ -40,8 +40,7 @@ export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
 
 /**
  * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine also keeps former values, but not in
- * replacements. After a failure, the engine's values may be outdated. If the program sets no labels, no ignored label is kept, as in the
- * engine.
+ * replacements. After a failure, the engine's values may be outdated. Like the engine, keeps no ignored labels if the program sets none.
  */
 export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],

@@ -44,10 +44,7 @@ const record = v.object({
   otherId: string,
 });
 
-/**
- * The record of a creation or an update with an unknown outcome. The record is a secret in the state, because the body may contain secret
- * inputs. A retry must send exactly the same body.
- */
+/** The record of a creation or an update with an unknown outcome. Its body may be secret, and a retry must send exactly the same body. */
 export type Pending = v.InferOutput<typeof record>;
 
 export const pendingSchema = optional(record);

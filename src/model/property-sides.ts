@@ -200,10 +200,7 @@ function entriesOf(labels: unknown): Map<string, unknown> {
   return new Map(Object.entries(labelsOf(labels)));
 }
 
-/**
- * Reports whether the remote value is certainly a normalized form of the desired value. Only the case may differ, or the remote value is
- * the address for a mode such as "auto" (§2.2).
- */
+/** Reports whether the remote value is certainly a form of the desired one: only the case differs, or it is the address of a mode (§2.2). */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
   if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
@@ -216,10 +213,7 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
   );
 }
 
-/**
- * Reports whether the remote value may be a normalized form of the desired value, because the service has normalized this property before.
- * The possible match doesn't prove that an update was applied.
- */
+/** Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;
   if (isNormalizedForm(side)) return true;

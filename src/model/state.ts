@@ -102,10 +102,7 @@ export type ProgramValues = Parsed<typeof programMembers>;
 
 /** Values that the provider stores for a resource in addition to its arguments. */
 export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers> {
-  /**
-   * The values that the engine saved with the inputs, if the values of this run differ. The inputs keep the saved values, because Pulumi
-   * would display every difference as a change.
-   */
+  /** The values that the engine saved, if this run's values differ. The inputs keep them, because Pulumi would display a change. */
   readonly savedValues?: ProgramValues | undefined;
 }
 
@@ -279,10 +276,7 @@ export function resourceName(urn: string | undefined): string | undefined {
 /** The maximum nesting of properties, so that a deeply nested reply can't make a creation fail. Deeper levels are omitted. */
 const MAX_DEPTH = 64;
 
-/**
- * Returns properties as plain JSON, because the host doesn't support `undefined`, dates and class instances. For example, an `undefined`
- * value would make a successful create fail or hang.
- */
+/** Returns properties as plain JSON. Because of `undefined`, a date or a class instance, the host would fail or hang after a create. */
 export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);
 }

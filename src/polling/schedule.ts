@@ -84,8 +84,7 @@ function pause(soFar: WaitSoFar): number {
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
-  // The pause ends early by the travel time of the next poll. With few progress values, the estimate depends on the 202 reply, whose travel
-  // time is unknown.
+  // The pause ends early by the next poll's travel time. With few values, the estimate depends on the 202 reply with an unknown travel time.
   const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;

@@ -130,8 +130,7 @@ async function instances(
 
 /**
  * Lists all instances that match the filters, like {@link getInstances}. The arguments can be outputs, and the result is an output. The
- * request is sent when all arguments are known. If an argument is unknown in a preview, the result is also unknown. An error ends the
- * program.
+ * request is sent when all arguments are known. If an argument is unknown in a preview, so is the result. An error ends the program.
  *
  * @param args filters. @default all instances that the token can access
  * @param options the provider to use, and the resources to wait for
@@ -156,8 +155,7 @@ export function getInstancesOutput(
 }
 
 /**
- * Lists all projects that the token can access. The request is sent immediately, even in a preview, so the endpoint and a token must be
- * set.
+ * Lists all projects that the token can access. Sends the request immediately, even in a preview, so the endpoint and a token must be set.
  *
  * @param options the provider to use
  * @throws CloudInfraError with a `code`. For example, `config_missing` means that a setting is missing or is not known yet in a preview

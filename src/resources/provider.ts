@@ -80,8 +80,7 @@ export type ProviderInputs = Readonly<Record<string, pulumi.Input<string | undef
  */
 export class Provider extends pulumi.ProviderResource {
   /**
-   * Declares a provider. If a required argument is missing or invalid, the first request of the provider fails with `config_missing` or
-   * `config_invalid`.
+   * Declares a provider. If a required argument is missing or invalid, its first request fails with `config_missing` or `config_invalid`.
    *
    * @param name name of the provider in the program, which errors contain
    * @param args settings of the provider. @default environment variables

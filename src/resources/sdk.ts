@@ -6,8 +6,7 @@ import { typeTokens } from "../package";
 import { within } from "../polling/clock";
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
-// This file contains all uses of SDK members that are missing from the SDK's types. All supported versions of the SDK have the same
-// members.
+// This file contains all uses of SDK members that are missing from the SDK's types. All supported SDK versions have the same members.
 
 /** The `dependsOn` option of a function, which accepts the same values as the `dependsOn` option of a resource. */
 export type DependsOn =
@@ -135,10 +134,7 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
   };
 }
 
-/**
- * The state of this package during one run of a program. With the Automation API, a process may run several programs concurrently. All
- * copies of this package in a program share the state.
- */
+/** The state of all copies of this package in one run of a program. With the Automation API, a process may run several programs at once. */
 export interface Run {
   hasWarnedOfToken: boolean;
   /** The URNs and objects of the resources that the engine has registered. */

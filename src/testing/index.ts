@@ -122,10 +122,7 @@ function stackConfigFolder(program: string): string {
 
 type Environment = Record<string, string>;
 
-/**
- * Returns the environment for Pulumi's commands. The Automation API adds these variables to the environment of this process, so the
- * developer's variables are set to empty strings.
- */
+/** Returns variables for Pulumi's commands. They extend this process's environment, so the developer's own variables are set to "". */
 function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
   const names = Object.keys(settings) as SettingName[];
   const ofTarget = names.filter(isOfTarget).map(variableName);

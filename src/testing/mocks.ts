@@ -97,8 +97,7 @@ export async function mocks<Exports extends object>(
 
   const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
     const kind = kindsByType.get(type);
-    // Pulumi's host passes the arguments to the provider in this form. If any part of an argument is secret, the SDK marks the whole
-    // argument.
+    // Pulumi's host passes arguments to the provider in this form. If any part of an argument is secret, the SDK marks the whole argument.
     const given = mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
     const secretArgs = Object.keys(inputs).filter(
       (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
