@@ -1,4 +1,4 @@
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, withDetails } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
 import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
@@ -87,9 +87,14 @@ export async function requireUnshared(context: Context, { urn = "" }: Desired, i
   const object = identityOf(context, id);
   const owner = tracker.liveOwner(object);
   if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object))
-    throw alreadyManaged(context.kind, id, owner.urn);
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
+    throw withDetails(alreadyManaged(context.kind, id, owner.urn), { hint: HINT_IF_SHARED });
+  if (await isLiveElsewhere(journal, object))
+    throw withDetails(alreadyManaged(context.kind, id), { hint: HINT_IF_SHARED });
 }
+
+const HINT_IF_SHARED =
+  "The service returned this object for the new resource, too. If the other resource's object was deleted outside of Pulumi, run `pulumi refresh`, " +
+  "then `pulumi up`. Otherwise, give the two resources different names";
 
 /** Reports whether a different process of this run has returned the object for a resource (L3). */
 export async function isLiveElsewhere(

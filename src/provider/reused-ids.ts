@@ -96,8 +96,12 @@ export function compareCreated(
   key: string | undefined,
 ): IdentityMatch {
   if (hasNameFromKey(fields, pending, key)) return "same";
-  const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(pending).name);
   const operation = evidence !== undefined && "status" in evidence ? evidence : undefined;
+  const reply = evidence !== undefined && "fields" in evidence ? evidence.fields : undefined;
+  // The reply to the creation request may already contain a normalized name.
+  const isOtherName =
+    fields.name !== undefined &&
+    ![sentFields(pending).name, reply?.name].some((name) => isSameName(fields.name, name));
   const { startedAt, finishedAt } = operation ?? {};
   const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
   if (isEarlier(fields, pending)) {
@@ -106,10 +110,10 @@ export function compareCreated(
   }
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
-  if (evidence !== undefined && "fields" in evidence)
-    return isAfter(evidence.fields.created_at, isOtherName ? END_TOLERANCE_S : LONGEST_CREATION_S)
-      ? "different"
-      : "same";
+  if (reply !== undefined) {
+    const tolerance = isOtherName ? END_TOLERANCE_S : LONGEST_CREATION_S;
+    return isAfter(reply.created_at, tolerance) ? "different" : "same";
+  }
   const { at = Number.NaN } = pending;
   if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
   const isLate = (start: number): boolean =>

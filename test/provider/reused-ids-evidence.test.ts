@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ApiObject } from "../../src/api/client";
 import type { Behaviour } from "../../src/emulator";
+import { compareCreated } from "../../src/provider/reused-ids";
 import { LastMoment } from "../polling/last-moment";
 import { oneInstance } from "./one-instance";
 import { projectNews } from "./samples";
@@ -168,7 +170,12 @@ test("an object that somebody renamed after a long creation isn't created twice"
 test("a project whose creation date becomes the end of its creation isn't created twice if lists omit names", async () => {
   const service = await startService({ behaviour: { getObject: 405, itemsWithout: ["name"] } });
   const { emulator } = service;
-  const fault = emulator.fail({ kind: "lost-reply", method: "POST", path: "/v1/projects", times: Infinity });
+  const fault = emulator.fail({
+    kind: "lost-reply",
+    method: "POST",
+    path: "/v1/projects",
+    times: Infinity,
+  });
   const killed = new LastMoment();
   const { projects } = await service.newProviders({}, killed);
   const { inputs } = await projects.check({}, projectNews());
@@ -181,6 +188,16 @@ test("a project whose creation date becomes the end of its creation isn't create
   const { inputs: again } = await next.projects.check({}, projectNews());
   expect(await next.projects.create(again)).toMatchObject({ id: own.id });
   expect([...emulator.projects.keys()]).toEqual([own.id]);
+});
+
+test("a project whose creation date becomes the end of its creation is the same if the reply contained its changed name", () => {
+  const projectAt = (created_at: string): ApiObject => ({
+    id: "prj-1",
+    fields: { name: "acme/shop", created_at },
+  });
+  const pending = { body: JSON.stringify({ name: "shop" }), at: Date.parse("2026-01-01T00:00:00Z") };
+  const [reply, now] = [projectAt("2026-01-01T00:00:01Z"), projectAt("2026-01-01T00:10:00Z")];
+  expect(compareCreated(now, pending, reply, undefined)).toBe("same");
 });
 
 test("a creation that starts late and fails causes an error with the reason, even if the service changes names", async () => {

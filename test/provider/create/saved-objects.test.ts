@@ -536,7 +536,8 @@ test("a new object isn't lost if the service reuses the id of another resource's
   // The next `up` has a new key, because the state doesn't contain the resource.
   const { instances: next } = await service.newProviders();
   expect(await next.read(first.id, first.state)).toEqual({});
-  if (said !== undefined) await create(next, "6ba7b810-9dad-41d1-80b4-00c04fd430c8");
+  expect(said).toContain("run `pulumi refresh`");
+  await create(next, "6ba7b810-9dad-41d1-80b4-00c04fd430c8");
   expect(emulator.instances.size).toBe(1);
 });
 
