@@ -28,7 +28,7 @@ import { extendEntry } from "./create/run";
 import { isDiscarded } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
-import { compareRequested } from "./update/requested";
+import { compareRequested } from "./update/requested-values";
 import { warnOfSameNamed } from "./warnings";
 
 /** A resource after a refresh. */

@@ -42,7 +42,7 @@ import {
   type UpdateOutcome,
   waitUntilApplied,
 } from "./outcome";
-import { type Change, requestedChanges } from "./requested";
+import { type Change, requestedChanges } from "./requested-values";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**

@@ -34,7 +34,7 @@ import {
   mayBeOfMode,
   ownAddress,
 } from "./public-address";
-import type { Change } from "./requested";
+import type { Change } from "./requested-values";
 import { requireUpdatedObject, type WriteResult } from "./write";
 
 /** The result of an update. */
