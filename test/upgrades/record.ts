@@ -9,7 +9,7 @@ import { type Fixture, FOLDER, spelling } from "./fixture";
  * Records the current state format as a fixture, once for each release: `npm run record:state -- <name> <description>`.
  */
 
-const NOW = Date.parse("2026-11-01T00:00:00Z");
+const NOW = Math.floor(Date.now() / 1_000) * 1_000;
 
 const program = `
   const project = new Project("p", { region: "eu-1" });
