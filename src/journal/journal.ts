@@ -101,7 +101,8 @@ export class Journal {
    * @returns the entry that another process has written in the meantime, if any. That entry is kept
    */
   begin(begun: NewEntry): Promise<Entry | undefined> {
-    const purpose = this.purposeOf(begun);
+    const { urn, replaces } = begun;
+    const purpose = this.purposeOf({ urn, replaces });
     // The engine saves resources only at the end of its run if this variable is set. This process inherits the engine's environment.
     const isKept = /^(1|true)$/i.test((this.options.env ?? process.env).PULUMI_SKIP_CHECKPOINTS ?? "");
     const text = firstLine({ ...begun, ...purpose, isKept });
