@@ -128,9 +128,8 @@ async function formerUrns(identity: Identity): Promise<string[]> {
 }
 
 async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
-  const above = { aliases: aliasesOf(resource), parent: parentOf(resource) };
-  if (!hasFormerUrns(above)) return [];
-  return formerUrns({ name: pulumi.resourceName(resource), type: pulumi.resourceType(resource), ...above });
+  const [name, type] = [pulumi.resourceName(resource), pulumi.resourceType(resource)];
+  return formerUrns({ name, type, aliases: aliasesOf(resource), parent: parentOf(resource) });
 }
 
 /** Resolves to the URNs of an alias. An alias has several URNs if its parent also has aliases. */
