@@ -38,7 +38,7 @@ const BACKOFF = { baseMs: 500, capMs: 8_000 };
  * @throws CloudInfraError `config_invalid` if the address is invalid
  */
 export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
-  const { clock, dispatcher, random, allowHttp } = parts;
+  const { clock, random, allowHttp } = parts;
   const { kind, value, source } = setting;
   const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2. An issuer has none.
   const address = parseOidcUrl(value, { name: source, allowHttp, withQuery });
@@ -46,11 +46,11 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
   let endpoint: TokenEndpoint | undefined = kind === "oidcIssuer" ? undefined : { url: address };
 
   async function withRetries(secrets: string[], signal: AbortSignal): Promise<IssuedToken> {
-    const connection = { dispatcher, signal, secrets };
+    const connection = { ...parts, signal, secrets };
     for (let attempts = 1; ; attempts += 1) {
       try {
-        endpoint ??= await discover(address, allowHttp, connection);
-        const subject = await subjectToken(setting, parts, connection);
+        endpoint ??= await discover(address, connection);
+        const subject = await subjectToken(setting, connection);
         return await requestToken(endpoint, setting, subject, connection);
       } catch (error) {
         if (!(error instanceof TransientError)) throw error;
@@ -96,11 +96,7 @@ const configuration = v.object({
 });
 
 /** Fetches the issuer's metadata, which contains the token endpoint (OpenID Connect Discovery 1.0). */
-async function discover(
-  issuer: URL,
-  allowHttp: boolean,
-  connection: TokenConnection,
-): Promise<TokenEndpoint> {
+async function discover(issuer: URL, connection: TokenConnection): Promise<TokenEndpoint> {
   const url = new URL(issuer);
   url.pathname = `${issuer.pathname.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = await requestJson({ what: "the issuer's configuration", url }, configuration, connection);
@@ -113,6 +109,7 @@ async function discover(
       hint: "Set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer.",
     });
   const name = "the token endpoint in the issuer's configuration";
+  const { allowHttp } = connection;
   const endpoint = parseOidcUrl(document.token_endpoint, { name, allowHttp, withQuery: true });
   if (endpoint.origin === issuer.origin)
     return { url: endpoint, authMethods: document.token_endpoint_auth_methods_supported };
@@ -175,17 +172,15 @@ const SUBJECT = "cloudinfra:oidcSubject";
 
 /** Returns the token to exchange. The token is read for each exchange, because its issuer replaces it before it expires. */
 async function subjectToken(
-  setting: OidcSetting,
-  parts: ExchangeParts,
+  { subject, subjectAudience }: OidcSetting,
   connection: TokenConnection,
 ): Promise<string> {
-  const { subject, subjectAudience } = setting;
   const token =
     subject.kind === "file"
       ? await subjectFromFile(subject.path)
       : subject.kind === "env"
-        ? subjectFromVariable(subject.name, parts.env)
-        : await subjectFromGitHub(subjectAudience, parts, connection);
+        ? subjectFromVariable(subject.name, connection.env)
+        : await subjectFromGitHub(subjectAudience, connection);
   connection.secrets.push(token);
   return token;
 }
@@ -213,11 +208,8 @@ function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
 const identityToken = v.object({ value: v.string() });
 
 /** Requests an identity token for the job from GitHub Actions, which issues a new token for each request. */
-async function subjectFromGitHub(
-  audience: string | undefined,
-  { env, allowHttp }: ExchangeParts,
-  connection: TokenConnection,
-): Promise<string> {
+async function subjectFromGitHub(audience: string | undefined, connection: TokenConnection): Promise<string> {
+  const { env, allowHttp } = connection;
   const { ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: pass } = env;
   if (!address || !pass) {
     const missing = `ACTIONS_ID_TOKEN_REQUEST_${address ? "TOKEN" : "URL"}`;
@@ -244,8 +236,7 @@ interface TokenRequest {
   readonly form?: URLSearchParams;
 }
 
-interface TokenConnection {
-  readonly dispatcher: Connections;
+interface TokenConnection extends ExchangeParts {
   readonly signal: AbortSignal;
   /** The strings to remove from error messages. Callers add every secret that they send. */
   readonly secrets: string[];

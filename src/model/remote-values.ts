@@ -39,10 +39,7 @@ export function remoteValuesAfter(
   return remoteValues;
 }
 
-/**
- * An applied value and its remote value (`word`), if the two differ. `word` is missing if another user may have changed the value before it
- * was first read.
- */
+/** An applied value, and its remote value (`word`) if it differs. `word` is missing if another user may have changed it before any read. */
 export interface Applied {
   readonly value: unknown;
   readonly word?: unknown;

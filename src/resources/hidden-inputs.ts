@@ -38,12 +38,7 @@ export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
 
 // Properties without a value are omitted, because the SDK captures four stack traces for each property.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
-  const { create, update, delete: remove } = opts.customTimeouts ?? {};
-  const timeouts = {
-    ...(create && { create }),
-    ...(update && { update }),
-    ...(remove && { delete: remove }),
-  };
+  const timeouts = Object.entries(opts.customTimeouts ?? {}).filter(([, limit]) => limit);
   const imported = idToImport(name, opts.import);
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
   const { ignoreChanges = [], replaceOnChanges = [], retainOnDelete = false } = opts;
@@ -56,7 +51,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
     __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
     __keyAt: isPreview ? pulumi.output(pulumi.unknown) : Date.now(),
     ...(imported !== undefined && { __import: imported }),
-    ...(Object.keys(timeouts).length > 0 && { __timeouts: timeouts }),
+    ...(timeouts.length > 0 && { __timeouts: Object.fromEntries(timeouts) }),
     ...(mayHoldSecret(props) && { __secrets: namesOfSecrets(props) }),
     ...(ignoreChanges.length > 0 && { __ignoreChanges: ignoreChanges }),
     ...(retainOnDelete && { __retainOnDelete: true }),
@@ -128,9 +123,8 @@ async function formerUrns(identity: Identity): Promise<string[]> {
 }
 
 async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
-  const above = { aliases: aliasesOf(resource), parent: parentOf(resource) };
-  if (!hasFormerUrns(above)) return [];
-  return formerUrns({ name: pulumi.resourceName(resource), type: pulumi.resourceType(resource), ...above });
+  const [name, type] = [pulumi.resourceName(resource), pulumi.resourceType(resource)];
+  return formerUrns({ name, type, aliases: aliasesOf(resource), parent: parentOf(resource) });
 }
 
 /** Resolves to the URNs of an alias. An alias has several URNs if its parent also has aliases. */
