@@ -4,7 +4,7 @@ import { RELEASE_OBJECT } from "../diagnostics/hints";
 import { sameValue, withIgnoredValues } from "../model/changes";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
-import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-sides";
+import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-comparison";
 import type { RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";

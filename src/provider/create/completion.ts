@@ -14,7 +14,7 @@ import { isUnreadable, labelsOf, remoteKeysOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
-import { contradicts } from "../../model/property-sides";
+import { contradicts } from "../../model/property-comparison";
 import { toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,

@@ -13,7 +13,11 @@ import { withCaseSensitiveKeys } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { initialOutputs, outputsOf } from "../../model/outputs";
 import { sentFields } from "../../model/pending";
-import { differsFromDesired, type PropertySides, sidesOf } from "../../model/property-sides";
+import {
+  type ComparedProperty,
+  compareProperties,
+  differsFromDesired,
+} from "../../model/property-comparison";
 import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,
@@ -213,13 +217,13 @@ async function compareForImport(context: Context, inputs: Desired, id: string) {
   const found = stateAsFound(exact, object, inputs, ignored);
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: found, news: inputs });
   // An empty list of keys also removes keys that the reply omits. The update must not remove any other omitted property.
-  const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
+  const isOther = ({ isShown, field, desired }: ComparedProperty): boolean => {
     const value = found[field.name];
     const isSame = sameValue(field, value, desired);
     return !isShown && (canRemove(exact, object, field) ? isChanged(field, value, desired) : !isSame);
   };
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
-    (side) => differsFromDesired(side) || isOther(side),
+  const differences = compareProperties(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
+    (compared) => differsFromDesired(compared) || isOther(compared),
   );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw importDiffers(context, id, inputs, lasting);
@@ -273,21 +277,23 @@ function stateAsFound(
  */
 function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
-  const sides = sidesOf([field], { olds: {}, news: inputs }, object);
-  if (sides.some(isAbsentValue)) {
+  const properties = compareProperties([field], { olds: {}, news: inputs }, object);
+  if (properties.some(isAbsentValue)) {
     const none: Arguments = {};
     const hidden = withIgnoredValues([field], ignored, { olds: inputs, news: none })[field.name];
     const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
     return isAddressIgnored ? publicAddressIn(field, object) : hidden;
   }
-  return sides.some(differsFromDesired) ? toProgramValue(field, remoteValueOf(field, object, value)) : value;
+  return properties.some(differsFromDesired)
+    ? toProgramValue(field, remoteValueOf(field, object, value))
+    : value;
 }
 
 /**
  * Reports whether an omitted property is treated as not set, because many services omit empty values. A different field may contain the
  * address.
  */
-function isAbsentValue({ field, isShown, desired, object }: PropertySides): boolean {
+function isAbsentValue({ field, isShown, desired, object }: ComparedProperty): boolean {
   if (isShown || field.change !== "in place") return false;
   if (field.wire !== "public_ip") return true;
   return isAddress(desired)
@@ -300,7 +306,7 @@ function importDiffers(
   { kind }: Context,
   id: string,
   inputs: Desired,
-  sides: readonly PropertySides[],
+  properties: readonly ComparedProperty[],
   cause?: CloudInfraError,
 ): CloudInfraError {
   const secrets = secretsOf(inputs);
@@ -309,7 +315,7 @@ function importDiffers(
     "import_differs",
     `${kind.name} ${id}, specified by the \`import\` option, differs from the program in properties that can't be changed in place`,
     {
-      lines: importTable(sides, secrets),
+      lines: importTable(properties, secrets),
       cause,
       hint: `Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}${after}`,
     },

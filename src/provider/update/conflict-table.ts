@@ -1,13 +1,13 @@
 import { redact } from "../../diagnostics/redact";
 import { sameValue } from "../../model/changes";
 import {
+  type ComparedProperty,
   isChangedByOthers,
   isNormalizedForm,
   isProven,
   isToChange,
   isUpdateApplied,
-  type PropertySides,
-} from "../../model/property-sides";
+} from "../../model/property-comparison";
 import type { Field } from "../../model/resource-fields";
 import type { Secrets } from "../../model/secrets";
 
@@ -16,7 +16,7 @@ import type { Secrets } from "../../model/secrets";
  * that the update can be retried, because no managed property has changed. `conflict` contains the conflicting properties, including
  * properties that the reply omits.
  */
-export type Verdict = "applied" | "retry" | { readonly conflict: readonly PropertySides[] };
+export type Verdict = "applied" | "retry" | { readonly conflict: readonly ComparedProperty[] };
 
 /**
  * Decides whether an object conflicts with an update.
@@ -26,9 +26,9 @@ export type Verdict = "applied" | "retry" | { readonly conflict: readonly Proper
  * @param known.isKnown whether the object has the recorded revision, so that no user has changed it
  */
 export function judgeConflict(
-  sides: readonly PropertySides[],
+  properties: readonly ComparedProperty[],
   known: {
-    beforeUnknown: readonly PropertySides[] | undefined;
+    beforeUnknown: readonly ComparedProperty[] | undefined;
     countsNew: (field: Field) => boolean;
     isKnown: boolean;
   },
@@ -37,17 +37,17 @@ export function judgeConflict(
   const isOwn =
     beforeUnknown !== undefined &&
     !beforeUnknown.some(isChangedByOthers) &&
-    isUpdateApplied(sides, isNormalizedForm);
-  const conflict = sides.filter(
-    (side) =>
-      isChangedByOthers(side) &&
-      !(isOwn && isToChange(side)) &&
-      (side.inState !== undefined || countsNew(side.field)),
+    isUpdateApplied(properties, isNormalizedForm);
+  const conflict = properties.filter(
+    (compared) =>
+      isChangedByOthers(compared) &&
+      !(isOwn && isToChange(compared)) &&
+      (compared.inState !== undefined || countsNew(compared.field)),
   );
   if (conflict.length > 0) return { conflict };
-  if (isOwn || sides.filter(isToChange).every(isProven)) return "applied";
+  if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
   // Many services omit empty fields, so an omitted property may be empty.
-  const omitted = sides.filter(
+  const omitted = properties.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
@@ -59,21 +59,23 @@ const MAX_ROWS = 50;
 
 /** Returns a table with the state, the remote value and the desired value of each property that is changed or in conflict. */
 export function conflictTable(
-  sides: readonly PropertySides[],
-  conflict: readonly PropertySides[],
+  properties: readonly ComparedProperty[],
+  conflict: readonly ComparedProperty[],
   secrets: Secrets,
 ): readonly string[] {
-  const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
-  const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
+  const shown = properties.filter((compared) => conflict.includes(compared) || isToChange(compared));
+  const rows = [
+    ...new Map(shown.map((compared) => [nameOf(compared, secrets), rowOf(compared, secrets)])).values(),
+  ];
   return aligned(["property", "in your state", "now in the service", "desired"], rows);
 }
 
 /** Returns a table with the remote value and the desired value of each property that differs in an object to import. */
-export function importTable(sides: readonly PropertySides[], secrets: Secrets): readonly string[] {
-  const rows = sides.map((side) => [
-    nameOf(side, secrets),
-    cellOf(side, side.now, secrets),
-    cellOf(side, side.desired, secrets),
+export function importTable(properties: readonly ComparedProperty[], secrets: Secrets): readonly string[] {
+  const rows = properties.map((compared) => [
+    nameOf(compared, secrets),
+    cellOf(compared, compared.now, secrets),
+    cellOf(compared, compared.desired, secrets),
   ]);
   return aligned(["property", "in the service", "in the program"], rows);
 }
@@ -87,24 +89,24 @@ function aligned(header: readonly string[], rows: readonly (readonly string[])[]
 }
 
 /** Returns the names of properties for a sentence in a message. */
-export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
-  return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
+export function namesOf(properties: readonly ComparedProperty[], secrets: Secrets): string {
+  return [...new Set(properties.map((compared) => nameOf(compared, secrets)))].join(", ");
 }
 
 /** Returns the name of a property, without the keys of secret labels. */
-function nameOf({ field, property }: PropertySides, { names, strings }: Secrets): string {
+function nameOf({ field, property }: ComparedProperty, { names, strings }: Secrets): string {
   return names.has(field.name) ? field.name : onOneLine(redact(property, strings));
 }
 
-function rowOf(side: PropertySides, secrets: Secrets): string[] {
-  const { field, inState, known, now, isShown, desired } = side;
-  const shown = (value: unknown): string => cellOf(side, value, secrets);
+function rowOf(compared: ComparedProperty, secrets: Secrets): string[] {
+  const { field, inState, known, now, isShown, desired } = compared;
+  const shown = (value: unknown): string => cellOf(compared, value, secrets);
   const isRespelt = inState !== undefined && !sameValue(field, inState, known);
   const before = isRespelt ? `${shown(inState)} (${shown(known)})` : shown(inState);
-  return [nameOf(side, secrets), before, isShown ? shown(now) : "(not returned)", shown(desired)];
+  return [nameOf(compared, secrets), before, isShown ? shown(now) : "(not returned)", shown(desired)];
 }
 
-function cellOf({ field }: PropertySides, value: unknown, { names, strings }: Secrets): string {
+function cellOf({ field }: ComparedProperty, value: unknown, { names, strings }: Secrets): string {
   if (names.has(field.name)) return "[secret]";
   // The text is redacted first, because a truncated secret would not be recognized.
   const text = (one: unknown): string =>

@@ -4,6 +4,8 @@ import { changedFields, sameValue } from "../../model/changes";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
+  type ComparedProperty,
+  compareProperties,
   contradicts,
   differsFromDesired,
   hasDesiredValue,
@@ -12,9 +14,7 @@ import {
   keepsAddress,
   mayBeNormalizedForm,
   mayShowMode,
-  type PropertySides,
-  sidesOf,
-} from "../../model/property-sides";
+} from "../../model/property-comparison";
 import {
   type Applied,
   appliedIn,
@@ -81,10 +81,12 @@ export async function waitUntilApplied(
     return mayBeOlder(seen) ? "catching up" : "lag";
   };
   const mayBeKept = (seen: UpdateOutcome): boolean =>
-    sidesOf(change.fields, change, seen.object.fields).some((side) => keepsAddress(side, change, seen));
+    compareProperties(change.fields, change, seen.object.fields).some((compared) =>
+      keepsAddress(compared, change, seen),
+    );
   const isUnproven = ({ object }: UpdateOutcome): boolean =>
-    sidesOf(change.fields, change, object.fields).some(
-      (side) => isToChange(side) && differsFromDesired(side) && mayBeAccepted(side),
+    compareProperties(change.fields, change, object.fields).some(
+      (compared) => isToChange(compared) && differsFromDesired(compared) && mayBeAccepted(compared),
     );
   const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
@@ -155,41 +157,46 @@ function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | und
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
   const own = ownReply(change, sent);
-  const sidesIn = (object?: ApiObject): PropertySides[] =>
-    sidesAfter(change.fields, change, object?.fields ?? {});
-  const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
+  const propertiesIn = (object?: ApiObject): ComparedProperty[] =>
+    propertiesAfter(change.fields, change, object?.fields ?? {});
+  const wordsBefore = new Map(propertiesIn(before).map(({ property, now }) => [property, now]));
   // With a new revision, the update may have changed only other fields.
   const isAccepted = hasRevisionOf(after, before);
-  const isAsBefore = (side: PropertySides): boolean =>
-    differsFromDesired(side) &&
-    !hasNewAddress(side, before, after) &&
-    !isNormalizedForm(side) &&
-    !(isAccepted && mayBeAccepted(side)) &&
-    !keepsAddress(side, change, { own, before }) &&
-    !isHiddenMode(side) &&
-    sameValue(side.field, side.now, wordsBefore.get(side.property));
-  const otherwise = sidesIn(own).filter(contradicts);
+  const isAsBefore = (compared: ComparedProperty): boolean =>
+    differsFromDesired(compared) &&
+    !hasNewAddress(compared, before, after) &&
+    !isNormalizedForm(compared) &&
+    !(isAccepted && mayBeAccepted(compared)) &&
+    !keepsAddress(compared, change, { own, before }) &&
+    !isHiddenMode(compared) &&
+    sameValue(compared.field, compared.now, wordsBefore.get(compared.property));
+  const otherwise = propertiesIn(own).filter(contradicts);
   // The reply may contain the former values, and the read may contain a later change by another user.
-  const isOtherwise = (side: PropertySides): boolean =>
-    contradicts(side) && otherwise.some(({ property }) => property === side.property);
-  const unapplied = sidesIn(after).filter(
-    (side) =>
-      isToChange(side) && (isAsBefore(side) || isOtherwise(side) || isStillPublic(side, before, after)),
+  const isOtherwise = (compared: ComparedProperty): boolean =>
+    contradicts(compared) && otherwise.some(({ property }) => property === compared.property);
+  const unapplied = propertiesIn(after).filter(
+    (compared) =>
+      isToChange(compared) &&
+      (isAsBefore(compared) || isOtherwise(compared) || isStillPublic(compared, before, after)),
   );
-  return change.fields.filter((field) => unapplied.some((side) => side.field === field));
+  return change.fields.filter((field) => unapplied.some((compared) => compared.field === field));
 }
 
-function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): PropertySides[] {
+function propertiesAfter(
+  fields: readonly Field[],
+  { olds, news }: Change,
+  object: WireFields,
+): ComparedProperty[] {
   const wanted = { olds: withoutRecasedKeys(fields, olds, news), news };
-  return sidesOf(fields, wanted, object, { isAfterUpdate: true });
+  return compareProperties(fields, wanted, object, { isAfterUpdate: true });
 }
 
 /** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
-const mayBeAccepted = (side: PropertySides): boolean =>
-  side.applied !== undefined && mayBeNormalizedForm(side);
+const mayBeAccepted = (compared: ComparedProperty): boolean =>
+  compared.applied !== undefined && mayBeNormalizedForm(compared);
 
 /** Reports whether the object has an unrecorded value that may be a normalized form of the desired value. */
-function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
+function mayBeNew({ field, inState, now, desired }: ComparedProperty): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
@@ -211,13 +218,15 @@ export function possibleReasonFor(
   change: Change,
   { object, unapplied, before }: UpdateOutcome,
 ): PossibleReason | undefined {
-  const sides = sidesOf(unapplied, change, object.fields, { isAfterUpdate: true });
-  if (sides.some(mayShowMode)) return "address";
-  if (sides.some(mayBeOfMode)) return "former";
+  const properties = compareProperties(unapplied, change, object.fields, { isAfterUpdate: true });
+  if (properties.some(mayShowMode)) return "address";
+  if (properties.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
-  if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side)))
+  if (isOneOfMore && properties.some((compared) => differsFromDesired(compared) && mayBeAccepted(compared)))
     return "normalized";
-  return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
+  return before !== undefined && hasRevisionOf(object, before) && properties.some(mayBeNew)
+    ? "former"
+    : undefined;
 }
 
 /**
@@ -231,7 +240,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const { remoteValues: remembered = {}, applied = {}, revision } = olds;
   const changed = changedFields(context.kind.fields, olds, news);
   const isNew = (field: Field): boolean =>
-    sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
+    propertiesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
   const isMade = (field: Field): boolean =>
     !unapplied.includes(field) && (changed.includes(field) || isNew(field));
   const appliedFields = change.fields.filter(isMade);
@@ -305,16 +314,16 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
   const isFormer = before !== undefined && sameValue(field, shownWord, wordIn(before.fields));
   const ownWord = isFormer ? undefined : shownWord;
   const isSameState = object.revision !== undefined && object.revision === own?.revision;
-  const sides = sidesAfter([field], change, object.fields);
+  const properties = propertiesAfter([field], change, object.fields);
   const isOwn =
     isSameState ||
     (ownWord === undefined
-      ? sides.every(
-          (side) =>
-            hasDesiredValue(side) ||
-            mayBeNormalizedForm(side) ||
-            keepsAddress(side, change, seen) ||
-            isOfNewMode(side, own),
+      ? properties.every(
+          (compared) =>
+            hasDesiredValue(compared) ||
+            mayBeNormalizedForm(compared) ||
+            keepsAddress(compared, change, seen) ||
+            isOfNewMode(compared, own),
         )
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
@@ -327,13 +336,13 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};
-  const isOpen = (side: PropertySides): boolean =>
-    side.desired !== undefined &&
-    differsFromDesired(side) &&
-    !mayBeNormalizedForm(side) &&
-    !keepsAddress(side, change, seen) &&
-    !isOfNewMode(side, seen.own);
-  const open = sidesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
+  const isOpen = (compared: ComparedProperty): boolean =>
+    compared.desired !== undefined &&
+    differsFromDesired(compared) &&
+    !mayBeNormalizedForm(compared) &&
+    !keepsAddress(compared, change, seen) &&
+    !isOfNewMode(compared, seen.own);
+  const open = propertiesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];

@@ -6,14 +6,14 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../../model/addresses";
-import type { PropertySides } from "../../model/property-sides";
+import type { ComparedProperty } from "../../model/property-comparison";
 import { type Field, instanceFields } from "../../model/resource-fields";
 
 // A service may return the public address, its mode or neither after an update of the mode.
 
 /** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
 export function hasNewAddress(
-  { field, now, desired }: PropertySides,
+  { field, now, desired }: ComparedProperty,
   before: ApiObject,
   after: ApiObject,
 ): boolean {
@@ -23,13 +23,13 @@ export function hasNewAddress(
 }
 
 /** Reports whether the service doesn't return the new mode, and the mode isn't specified. Only the address may reveal the mode. */
-export function isHiddenMode({ field, now, desired }: PropertySides): boolean {
+export function isHiddenMode({ field, now, desired }: ComparedProperty): boolean {
   return field.wire === "public_ip" && (now ?? null) === null && isUnspecifiedMode(desired);
 }
 
 /** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
 export function isStillPublic(
-  { field, now, desired }: PropertySides,
+  { field, now, desired }: ComparedProperty,
   before: ApiObject,
   after: ApiObject,
 ): boolean {
@@ -39,14 +39,16 @@ export function isStillPublic(
 }
 
 /** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */
-export function mayBeOfMode(side: PropertySides): boolean {
-  const { field, now, desired } = side;
-  return isHiddenMode(side) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isAddress(now));
+export function mayBeOfMode(compared: ComparedProperty): boolean {
+  const { field, now, desired } = compared;
+  return (
+    isHiddenMode(compared) || (field.wire === "public_ip" && isUnspecifiedMode(desired) && isAddress(now))
+  );
 }
 
 /** Reports whether the remote value belongs to the unspecified mode that the update has set. The reply would contain a new address. */
-export function isOfNewMode(side: PropertySides, own: ApiObject | undefined): boolean {
-  return mayBeOfMode(side) && !(isAddress(side.now) && isComplete(own));
+export function isOfNewMode(compared: ComparedProperty, own: ApiObject | undefined): boolean {
+  return mayBeOfMode(compared) && !(isAddress(compared.now) && isComplete(own));
 }
 
 /** Returns the public address after an update, unless another user may have set it since the reply to the update. */

@@ -4,14 +4,14 @@ import { type Labels, labelsOf } from "../../model/labels";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import {
+  type ComparedProperty,
+  compareProperties,
   hasDesiredValue,
   isNormalizedForm,
   isProven,
   isToChange,
   isUpdateApplied,
-  type PropertySides,
-  sidesOf,
-} from "../../model/property-sides";
+} from "../../model/property-comparison";
 import { remoteValuesAfter } from "../../model/remote-values";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
 import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
@@ -45,19 +45,19 @@ export function requestedChanges({
   former = {},
   before,
 }: Change): RemoteValues {
-  const sides = (wanted: DesiredArguments): PropertySides[] =>
-    sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
-  const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
-  const theirs = sides(news).filter(
-    (side) =>
-      side.inState === undefined &&
-      (hasDesiredValue(side) || isNormalizedForm(side)) &&
-      !known.some(({ property }) => property === side.property),
+  const properties = (wanted: DesiredArguments): ComparedProperty[] =>
+    compareProperties(fields, { olds, news: wanted }, before?.fields ?? {});
+  const known = properties(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
+  const theirs = properties(news).filter(
+    (compared) =>
+      compared.inState === undefined &&
+      (hasDesiredValue(compared) || isNormalizedForm(compared)) &&
+      !known.some(({ property }) => property === compared.property),
   );
   const asked: Record<string, Json> = { ...unsettled };
   for (const field of changedFields(fields, olds, news)) {
     const { name } = field;
-    const paths = theirs.filter((side) => side.field === field).map(({ path }) => path);
+    const paths = theirs.filter((compared) => compared.field === field).map(({ path }) => path);
     const own = paths.length === 0 ? news[name] : withoutKeys(news[name], paths);
     if (paths.length === 0 || !sameValue(field, own, olds[name] ?? {})) asked[name] = own ?? null;
   }
@@ -90,7 +90,7 @@ export function compareRequested(
   state: Recorded,
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
-  isNormalized: (side: PropertySides) => boolean = isNormalizedForm,
+  isNormalized: (compared: ComparedProperty) => boolean = isNormalizedForm,
 ): RequestedOutcome {
   const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
   const news: Arguments & DesiredArguments = {
@@ -99,26 +99,26 @@ export function compareRequested(
   };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { remoteValues = {}, applied = {} } = state;
-  const sides = sidesOf(changed, { olds: state, news }, now);
+  const properties = compareProperties(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
-  const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
+  const isOwn = isUpdateApplied(properties, (compared) => isNew(compared) && isNormalized(compared));
   // A property that the reply omits may have been removed after the update.
-  const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
+  const isSeen = (compared: ComparedProperty): boolean => compared.isShown || compared.desired === undefined;
   const made = changed.filter((field) =>
-    sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
+    properties.every(
+      (compared) => compared.field !== field || isProven(compared) || (isOwn && isSeen(compared)),
+    ),
   );
   const names = made.map(({ name }) => name);
-  const others = (properties: RemoteValues): RemoteValues =>
-    Object.fromEntries(
-      Object.entries<Json>(properties).filter(([name]) => !names.some((one) => one === name)),
-    );
+  const others = (values: RemoteValues): RemoteValues =>
+    Object.fromEntries(Object.entries<Json>(values).filter(([name]) => !names.some((one) => one === name)));
   const unapplied = others(asked);
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
       remoteValues: {
         ...others(remoteValues),
-        ...remoteValuesAfter(made, news, withFormerLabels(now, sides)),
+        ...remoteValuesAfter(made, news, withFormerLabels(now, properties)),
       },
       applied: others(applied),
     },
@@ -138,9 +138,12 @@ export function withUnsettled(
 ): Recorded {
   const isNew = isNewSince(fields, state, now);
   const changed = fields.filter(({ name }) => (asked[name] ?? undefined) !== undefined);
-  const sides = sidesOf(changed, { olds: state, news: asked }, now);
-  const made = sides.filter(
-    (side) => side.inState === undefined && isNew(side) && (hasDesiredValue(side) || isNormalizedForm(side)),
+  const properties = compareProperties(changed, { olds: state, news: asked }, now);
+  const made = properties.filter(
+    (compared) =>
+      compared.inState === undefined &&
+      isNew(compared) &&
+      (hasDesiredValue(compared) || isNormalizedForm(compared)),
   );
   const values: Record<string, Json> = {};
   for (const { field, path, desired } of made) {
@@ -155,7 +158,7 @@ function isNewSince(
   fields: readonly Field[],
   state: Recorded,
   now: WireFields,
-): (side: PropertySides) => boolean {
+): (compared: ComparedProperty) => boolean {
   const { unmanaged: before = {} } = state;
   const after = digestUnmanagedFields(fields, state, now) ?? {};
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
@@ -164,8 +167,8 @@ function isNewSince(
 /**
  * Returns the object with the former values of labels that the update doesn't change. Different current values were set by another user.
  */
-function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
-  const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
+function withFormerLabels(now: WireFields, properties: readonly ComparedProperty[]): WireFields {
+  const former = properties.filter((compared) => compared.path.length > 1 && !isToChange(compared));
   const wire = former[0]?.field.wire;
   if (wire === undefined) return now;
   const labels = former.map(({ path: [, key = ""], known }) => [key, known]);

@@ -3,7 +3,7 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnosti
 import { meansNoAddress } from "../../model/addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
-import { isToChange, type PropertySides, sidesOf } from "../../model/property-sides";
+import { type ComparedProperty, compareProperties, isToChange } from "../../model/property-comparison";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import type { ArgumentName, Field, WireFields } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
@@ -39,7 +39,7 @@ export async function prepareWrite(
   // Otherwise, the object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
   const isAgain =
     hasRevisionOf(current, change.olds) ||
-    judged(context, change, current, sides(context, change, current)) === "retry";
+    judged(context, change, current, compare(context, change, current)) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
   if (mayBeInOtherForm(before, change.olds)) return { before, isMade: false };
   // Some services keep the revision when a value changes, such as a label.
@@ -57,7 +57,7 @@ export async function prepareWrite(
  */
 export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
-  let beforeUnknown: readonly PropertySides[] | undefined;
+  let beforeUnknown: readonly ComparedProperty[] | undefined;
   let refusal: CloudInfraError | undefined;
   try {
     for (let tries = 1; ; tries++) {
@@ -66,7 +66,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
       if (answer.sent)
-        beforeUnknown = mayBeInOtherForm(before, change.olds) ? [] : sides(context, change, before);
+        beforeUnknown = mayBeInOtherForm(before, change.olds) ? [] : compare(context, change, before);
       // The service has a different revision, so a read that returns the same revision is outdated.
       before = await newerThan(context, change, before, "catching up");
       if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
@@ -129,9 +129,13 @@ function newerThan(
 }
 
 /** Returns the comparison without ignored properties in the reply, because the body repeats the current values of these properties. */
-function sides(context: Context, change: Change, object: ApiObject): PropertySides[] {
+function compare(context: Context, change: Change, object: ApiObject): ComparedProperty[] {
   const ignored = ignoredBy(context, change);
-  const all = sidesOf(context.kind.fields, change, withFieldsRemovedByOthers(context, change, object));
+  const all = compareProperties(
+    context.kind.fields,
+    change,
+    withFieldsRemovedByOthers(context, change, object),
+  );
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
@@ -168,8 +172,8 @@ function judged(
   context: Context,
   change: Change,
   object: ApiObject,
-  all: readonly PropertySides[],
-  beforeUnknown?: readonly PropertySides[],
+  all: readonly ComparedProperty[],
+  beforeUnknown?: readonly ComparedProperty[],
 ): Verdict {
   const { olds } = change;
   const { unmanaged: seen = {} } = olds;
@@ -177,12 +181,12 @@ function judged(
   const isRecorded = hasRevisionOf(object, olds);
   const isKnown = object.revision === undefined || isRecorded;
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
-  const isOwnRemoval = ({ isShown, field: { name } }: PropertySides): boolean =>
+  const isOwnRemoval = ({ isShown, field: { name } }: ComparedProperty): boolean =>
     !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
-  const sides = all.filter((side) => !isOwnRemoval(side));
+  const properties = all.filter((compared) => !isOwnRemoval(compared));
   // A refresh doesn't update the digests at the recorded revision, so it couldn't resolve a conflict.
   const countsNew = ({ name }: Field): boolean => !isRecorded && now[name] !== seen[name];
-  return judgeConflict(sides, { beforeUnknown, countsNew, isKnown });
+  return judgeConflict(properties, { beforeUnknown, countsNew, isKnown });
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
@@ -190,10 +194,10 @@ function verdict(
   context: Context,
   change: Change,
   object: ApiObject,
-  beforeUnknown?: readonly PropertySides[],
+  beforeUnknown?: readonly ComparedProperty[],
   refusal?: CloudInfraError,
 ): "applied" | "retry" {
-  const all = sides(context, change, object);
+  const all = compare(context, change, object);
   const found = judged(context, change, object, all, beforeUnknown);
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
   if (found === "applied" && change.unsettled !== undefined) return "retry";

@@ -18,7 +18,7 @@ import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** A managed property in the state, in the service and in the program. Labels are compared one by one if the reply contains labels. */
-export interface PropertySides {
+export interface ComparedProperty {
   readonly field: Field;
   /** The path of the property in the program, as a list of steps and as a string. */
   readonly path: readonly string[];
@@ -47,12 +47,12 @@ export interface ComparedInputs {
  * @param options.isAfterUpdate whether the object was read after an update with the inputs. A new label may then have a key in lower case.
  * Before the update, such a key belongs to another user, unless the service returns other keys of the program in lower case
  */
-export function sidesOf(
+export function compareProperties(
   fields: readonly Field[],
   wanted: ComparedInputs,
   object: WireFields,
   { isAfterUpdate = false } = {},
-): PropertySides[] {
+): ComparedProperty[] {
   const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
@@ -70,7 +70,7 @@ export function sidesOf(
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
-    const side = {
+    const compared = {
       field,
       path,
       property: field.name,
@@ -83,16 +83,16 @@ export function sidesOf(
       object,
     };
     if (field.type === "labels" && isShown)
-      return eachKey(side, labelsOf(applied[field.name]), isAfterUpdate);
-    return [{ ...side, applied: recorded.applied }];
+      return eachKey(compared, labelsOf(applied[field.name]), isAfterUpdate);
+    return [{ ...compared, applied: recorded.applied }];
   });
 }
 
 function eachKey(
-  { field, isShown, object, ...labels }: PropertySides,
+  { field, isShown, object, ...labels }: ComparedProperty,
   applied: Labels,
   isAfterUpdate: boolean,
-): PropertySides[] {
+): ComparedProperty[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);
@@ -114,39 +114,39 @@ function eachKey(
   }));
 }
 
-export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
+export const isToChange = ({ field, inState, desired }: ComparedProperty): boolean =>
   isChanged(field, inState, desired);
 
 /** Reports whether the object has the desired value, regardless of which user has set it. */
-export const hasDesiredValue = (side: PropertySides): boolean =>
-  side.isShown &&
-  (sameValue(side.field, side.now, side.desired) ||
-    isInSameCase(side) ||
-    isAsApplied(side) ||
-    isWithoutAddress(side, side.desired) ||
-    (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
-    isBeside(side));
+export const hasDesiredValue = (compared: ComparedProperty): boolean =>
+  compared.isShown &&
+  (sameValue(compared.field, compared.now, compared.desired) ||
+    isInSameCase(compared) ||
+    isAsApplied(compared) ||
+    isWithoutAddress(compared, compared.desired) ||
+    (isShownByAddress(compared.field, compared.desired, compared.object) && !isOtherAddress(compared)) ||
+    isBeside(compared));
 
 /** Reports whether the object has a different address, or a reference to a different address, although the mode is unchanged. */
-const isOtherAddress = (side: PropertySides): boolean => {
-  const { field, inState, known, now } = side;
-  const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
+const isOtherAddress = (compared: ComparedProperty): boolean => {
+  const { field, inState, known, now } = compared;
+  const isOfMode = !isToChange(compared) && known !== inState && (known ?? null) !== null;
   return isOfMode && isAddress(known) === isAddress(now) && !sameValue(field, known, now);
 };
 
 /** Reports whether the object has the desired address in addition to a mode, or the desired mode in addition to an address. */
-const isBeside = ({ field, desired, object }: PropertySides): boolean =>
+const isBeside = ({ field, desired, object }: ComparedProperty): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
 /** Reports whether the service returned null or a word such as "none" for a missing address, and the given value has the same meaning. */
-const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
+const isWithoutAddress = ({ field, now, object }: ComparedProperty, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
   addressesIn(field, object).every(isPrivate);
 
-function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
+function isAsApplied({ field, applied, now, desired }: ComparedProperty): boolean {
   return (
     applied?.word !== undefined &&
     sameValue(field, desired, applied.value) &&
@@ -155,25 +155,27 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
 }
 
 /** Reports whether the service has converted the desired value to upper or lower case, in the same way as the recorded value. */
-function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
+function isInSameCase({ inState, known, now, desired }: ComparedProperty): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
 /** Reports whether the object has the desired value. If the program has changed the value, the remote value must also have changed. */
-export const isProven = (side: PropertySides): boolean =>
-  hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
+export const isProven = (compared: ComparedProperty): boolean =>
+  hasDesiredValue(compared) &&
+  !(isToChange(compared) && !isChanged(compared.field, compared.known, compared.now));
 
-export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
+export const differsFromDesired = (compared: ComparedProperty): boolean =>
+  compared.isShown && !hasDesiredValue(compared);
 
 /** Reports whether the object has a value that is neither recorded nor desired, so that another user has set it. */
-export const isChangedByOthers = (side: PropertySides): boolean =>
-  side.isShown &&
-  !hasDesiredValue(side) &&
-  !sameValue(side.field, side.now, side.known) &&
-  !isWithoutAddress(side, side.known) &&
-  !isAssignedAddress(side);
+export const isChangedByOthers = (compared: ComparedProperty): boolean =>
+  compared.isShown &&
+  !hasDesiredValue(compared) &&
+  !sameValue(compared.field, compared.now, compared.known) &&
+  !isWithoutAddress(compared, compared.known) &&
+  !isAssignedAddress(compared);
 
 const isAssignedAddress = ({
   field,
@@ -182,17 +184,19 @@ const isAssignedAddress = ({
   now,
   object,
   ...more
-}: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
+}: ComparedProperty): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
 /** Reports whether all changed properties in the reply have the values that an update requested, perhaps in a normalized form. */
 export function isUpdateApplied(
-  sides: readonly PropertySides[],
-  isNormalized: (side: PropertySides) => boolean,
+  properties: readonly ComparedProperty[],
+  isNormalized: (compared: ComparedProperty) => boolean,
 ): boolean {
-  const changed = sides.filter((side) => isToChange(side) && side.isShown);
-  const isChanged = (side: PropertySides): boolean => isChangedByOthers(side) || side.applied !== undefined;
+  const changed = properties.filter((compared) => isToChange(compared) && compared.isShown);
+  const isChanged = (compared: ComparedProperty): boolean =>
+    isChangedByOthers(compared) || compared.applied !== undefined;
   return (
-    changed.length > 0 && changed.every((side) => isProven(side) || (isChanged(side) && isNormalized(side)))
+    changed.length > 0 &&
+    changed.every((compared) => isProven(compared) || (isChanged(compared) && isNormalized(compared)))
   );
 }
 
@@ -201,7 +205,7 @@ function entriesOf(labels: unknown): Map<string, unknown> {
 }
 
 /** Reports whether the remote value is certainly a form of the desired one: only the case differs, or it is the address of a mode (§2.2). */
-export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
+export function isNormalizedForm({ field, now, desired, object }: ComparedProperty): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
   if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
   return (
@@ -214,14 +218,14 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
 }
 
 /** Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. */
-export function mayBeNormalizedForm(side: PropertySides): boolean {
-  const { now, desired } = side;
-  if (isNormalizedForm(side)) return true;
-  return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(side);
+export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
+  const { now, desired } = compared;
+  if (isNormalizedForm(compared)) return true;
+  return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(compared);
 }
 
 /** Reports whether the service normalizes this property, but the normalized form of the desired value is unknown. */
-function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: PropertySides): boolean {
+function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: ComparedProperty): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
   const others = [isRemembered ? known : undefined, applied?.word];
   if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
@@ -242,7 +246,8 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
   return ![...wanted].every(isShown) || (removed.length > 0 && removed.every(isShown));
 }
 
-type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
+type Compared = Pick<ComparedProperty, "field" | "now" | "desired"> &
+  Partial<Pick<ComparedProperty, "inState">>;
 
 /**
  * Reports whether the object may still have its former address, although the update has set a mode. Some services return an address instead
@@ -250,23 +255,23 @@ type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<
  * revision without other changes proves the update.
  */
 export function keepsAddress(
-  side: PropertySides,
+  compared: ComparedProperty,
   { fields }: { readonly fields: readonly Field[] },
   { own, before }: { readonly own?: ApiObject | undefined; readonly before?: ApiObject },
 ): boolean {
   const isChanged = own?.revision !== undefined && fields.length === 1;
-  if (before === undefined || !mayShowMode(side) || (isPinned(side) && !isChanged)) return false;
-  return sameValue(side.field, side.now, remoteValueOf(side.field, before.fields));
+  if (before === undefined || !mayShowMode(compared) || (isPinned(compared) && !isChanged)) return false;
+  return sameValue(compared.field, compared.now, remoteValueOf(compared.field, before.fields));
 }
 
 /** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
-export function mayShowMode({ field, now, desired, object }: PropertySides): boolean {
+export function mayShowMode({ field, now, desired, object }: ComparedProperty): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
   return isForMode && addressesIn(field, object).every((address) => address === now);
 }
 
 /** Reports whether the state contains an address that doesn't come from a mode. */
-function isPinned({ inState, applied }: PropertySides): boolean {
+function isPinned({ inState, applied }: ComparedProperty): boolean {
   const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
   return isAddress(inState) && !isOfMode;
 }
