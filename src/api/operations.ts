@@ -189,12 +189,12 @@ const OBJECT_FIELDS = ["region", "image", "flavor", "network"];
 function looksLikeOperation(body: JsonObject, isStatusEnough: boolean): boolean {
   const has = (field: string): boolean => field in body;
   // Operations may have a name, although the specification doesn't list one (§2.3).
-  const isObject = has("name") && OBJECT_FIELDS.some(has) && !has("result_url");
-  if (isObject) return false;
+  const isNamed = typeof body.name === "string";
+  if (isNamed && OBJECT_FIELDS.some(has) && !has("result_url")) return false;
   if (OPERATION_FIELDS.some(has)) return true;
   return (
     isStatusEnough &&
-    !has("name") &&
+    !isNamed &&
     typeof body.status === "string" &&
     OPERATION_STATUSES.includes(body.status.toLowerCase())
   );

@@ -1,22 +1,8 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
-import type { JsonObject } from "./body";
-import { pathOf } from "./endpoint";
-import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
-import { type Accepted, type Operations, parseAccepted } from "./operations";
-import type { ApiReply, ApiRequest, CallOptions, Send } from "./request";
-
-/** The maximum page size that the API documents (§8). */
-const PAGE_LIMIT = "200";
-
-/** The filters of an instance list. An instance must match all filters (§4.4). */
-interface InstanceFilter {
-  /** The id of a project. */
-  project?: string | undefined;
-  status?: string | undefined;
-  labels?: Readonly<Record<string, string>> | undefined;
-}
+import { type ApiObject, badReply, objectSchema, toObject } from "./objects";
+import type { ApiReply } from "./request";
 
 /** One page of a list. */
 export interface Page {
@@ -24,121 +10,8 @@ export interface Page {
   readonly isLast: boolean;
 }
 
-type Query = Readonly<Record<string, string | undefined>>;
-
-export type Collections = ReturnType<typeof createCollections>;
-
-/** Creates the collections of projects and instances. */
-export function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
-  const collection = (name: "projects" | "instances") => ({
-    /**
-     * Sends a POST.
-     *
-     * @param body JSON, sent unchanged in every attempt
-     * @param key the idempotency key, a UUID v4 (§4.7)
-     * @param options.isKeyExpired see `ApiRequest`
-     */
-    async create(
-      body: string,
-      key: string,
-      { isKeyExpired, ...options }: CallOptions & Pick<ApiRequest, "isKeyExpired">,
-    ): Promise<Exclude<Accepted, { kind: "none" }>> {
-      const request = { method: "POST", path: pathOf(name), body, idempotencyKey: key } as const;
-      const reply = await send({ ...request, isKeyExpired, needsBody: true, collection: true }, options);
-      const accepted = parseAccepted(reply, operations, revisionField);
-      if (accepted.kind !== "none") return accepted;
-      throw badReply(
-        reply,
-        "the service accepted the request but returned neither an operation nor an object",
-      );
-    },
-    /**
-     * Reads one object with a request that the specification doesn't define (§4.8). Throws `not_found` after 404 or 410, and `unsupported`
-     * after 405 or 501.
-     */
-    async get(id: string, options: CallOptions): Promise<ApiObject> {
-      const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
-    },
-    /** Deletes an object with a request that the specification doesn't define (§4.8). Throws the same errors as `get`. */
-    async delete(id: string, options: CallOptions): Promise<Accepted> {
-      const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
-      return parseAccepted(reply, operations, revisionField, id);
-    },
-  });
-
-  function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
-    const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
-    return followPages(async (cursor) => {
-      const reply = await send({ ...request, query: { ...query, cursor } }, options);
-      const { error, errors }: JsonObject = Object(reply.json);
-      // Some services report an outage with status 200. Their list is then incomplete.
-      const problem = operations.problemOf({ error, errors });
-      if (problem !== undefined)
-        throw badReply(reply, "the service returned an error instead of a list", problem);
-      return reply;
-    }, revisionField);
-  }
-
-  const projectPages = (options: CallOptions): AsyncIterable<Page> =>
-    pagesOf("projects", { limit: PAGE_LIMIT }, options);
-
-  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
-  let instanceLimit: string | undefined = PAGE_LIMIT;
-  async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
-    const query = queryOf(filter);
-    const limit = instanceLimit;
-    let pages = pagesOf("instances", { ...query, limit }, options);
-    let first: IteratorResult<Page, void>;
-    try {
-      first = await pages.next();
-    } catch (error) {
-      if (limit === undefined || !isRejectedArgument(error)) throw error;
-      pages = pagesOf("instances", query, options);
-      first = await pages.next();
-      instanceLimit = undefined;
-    }
-    if (!first.done) yield first.value;
-    yield* pages;
-  }
-
-  return {
-    /** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
-    projects: {
-      ...collection("projects"),
-      /** Reads all projects page by page. */
-      pages: projectPages,
-      /** Reads all projects. */
-      list: (options: CallOptions) => collect(projectPages(options)),
-    },
-    /** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
-    instances: {
-      ...collection("instances"),
-      /** Reads all instances that match the filter, page by page. */
-      pages: instancePages,
-      /** Reads all instances that match the filter. */
-      list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
-      /**
-       * Sends a PUT with an If-Match header (§4.5).
-       *
-       * @param revision opaque tag without quotes
-       * @throws CloudInfraError `revision_conflict` after 412
-       */
-      async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
-        const path = pathOf("instances", id);
-        const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
-        return parseAccepted(reply, operations, revisionField, id);
-      },
-    },
-  };
-}
-
-function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
-  const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
-  return { project, status, ...Object.fromEntries(byLabel) };
-}
-
-function isRejectedArgument(error: unknown): boolean {
+/** Reports whether the service rejected an argument of a request. */
+export function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
@@ -170,7 +43,7 @@ const pageSchema = v.pipe(
  * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if the
  * reply isn't a page
  */
-async function* followPages(
+export async function* followPages(
   fetchPage: (cursor: string | undefined) => Promise<ApiReply>,
   revisionField: string | undefined,
 ): AsyncGenerator<Page, void, undefined> {

@@ -98,10 +98,11 @@ export function compareCreated(
   if (hasNameFromKey(fields, pending, key)) return "same";
   const operation = evidence !== undefined && "status" in evidence ? evidence : undefined;
   const reply = evidence !== undefined && "fields" in evidence ? evidence.fields : undefined;
-  // The reply to the creation request may already contain a normalized name.
+  const { name } = sentFields(pending);
+  // The record may be damaged, and the reply to the creation request may already contain a normalized name.
   const isOtherName =
-    fields.name !== undefined &&
-    ![sentFields(pending).name, reply?.name].some((name) => isSameName(fields.name, name));
+    ![fields.name, name].includes(undefined) &&
+    ![name, reply?.name].some((one) => isSameName(fields.name, one));
   const { startedAt, finishedAt } = operation ?? {};
   const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
   if (isEarlier(fields, pending)) {

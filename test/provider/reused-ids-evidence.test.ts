@@ -200,6 +200,11 @@ test("a project whose creation date becomes the end of its creation is the same 
   expect(compareCreated(now, pending, reply, undefined)).toBe("same");
 });
 
+test("the object of a failed creation whose record is damaged stays in the state", () => {
+  const object = { id: "ins-1", fields: { name: "web", created_at: "2026-01-01T00:00:00Z" } };
+  expect(compareCreated(object, { body: "damaged", failed: true }, undefined, undefined)).toBe("same");
+});
+
 test("a creation that starts late and fails causes an error with the reason, even if the service changes names", async () => {
   let start = (): void => {};
   const { service, web } = await oneInstance({
