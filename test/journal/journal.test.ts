@@ -28,6 +28,14 @@ describe("an entry", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("contains only the members that the provider writes, with the type that it writes", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    const before = await journal.read({ urn: URN });
+    appendFileSync(files()[0] ?? "", '\n{"failed":"yes","id":7,"imported":["ins-1",7],"isLate":"true"}\n');
+    expect(await journal.read({ urn: URN })).toEqual(before);
+  });
+
   test("contains all recorded imports, even after a move", async () => {
     const { journal } = opened();
     await journal.begin(begun());

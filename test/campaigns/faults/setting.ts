@@ -6,6 +6,7 @@ import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/e
 import { type Journal, openJournal } from "../../../src/journal/journal";
 import { identityKey } from "../../../src/model/resource-fields";
 import { Leaks } from "../../harness/leaks";
+import { passDatesWith, restoreDates } from "../../polling/dates";
 import { fastClock } from "../../polling/fast-clock";
 import { openProviders, type Providers } from "../../provider/providers";
 import { CreateCalls } from "./create-calls";
@@ -13,7 +14,6 @@ import { World } from "./world";
 
 /** The speed of the clock, compared with real time. The service's clock has the same speed. */
 const SPEED = 50;
-const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** A provider process, and the journal folder of its machine. */
 export interface Process extends Providers {
@@ -49,7 +49,7 @@ export async function openSetting(): Promise<Setting> {
   let watch: (request: LoggedRequest) => void = () => {};
   const emulator = await startEmulator({
     token: leaks.token,
-    now: () => START + clock.now(),
+    now: passDatesWith(clock),
     onRequest: (request) => {
       answered += 1;
       watch(request);
@@ -84,6 +84,7 @@ export async function openSetting(): Promise<Setting> {
       while (answered < emulator.requests.length) await delay(20);
     },
     close: async () => {
+      restoreDates();
       await emulator.stop();
       rmSync(root, { recursive: true, force: true });
     },

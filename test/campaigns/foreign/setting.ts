@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
 import { Leaks } from "../../harness/leaks";
+import { passDatesWith, restoreDates } from "../../polling/dates";
 import { FakeClock } from "../../polling/fake-clock";
 import { openProviders } from "../../provider/providers";
 import type { Machine } from "../host/resource";
@@ -10,8 +11,6 @@ import type { Random } from "../random";
 import { foreignBehaviour } from "./behaviour";
 import { Ledger } from "./ledger";
 import type { Kind } from "./program";
-
-const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** A service with an object of somebody else, and the provider's machine. Time passes only while something waits. */
 export interface Setting {
@@ -36,7 +35,7 @@ export async function openSetting(random: Random): Promise<Setting> {
   const emulator = await startEmulator({
     token: leaks.token,
     behaviour,
-    now: () => START + clock.now(),
+    now: passDatesWith(clock),
     onRequest: (request) => {
       ledger.answered(request);
       setting.listener(request);
@@ -66,6 +65,7 @@ export async function openSetting(random: Random): Promise<Setting> {
       return { provider: kind === "project" ? projects : instances, journalDir };
     },
     close: async () => {
+      restoreDates();
       leaks.files("the journal,", journalDir);
       await emulator.stop();
       rmSync(journalDir, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 import { parseRecorded } from "../../../src/model/state";
 import { Canary } from "../../harness/canary";
+import { passDatesWith } from "../../polling/dates";
 import type { Saved } from "../../provider/service";
 import type { Case } from "./case";
 import { CaseClock } from "./case-clock";
@@ -10,7 +11,6 @@ import { countOne, type Tally } from "./tally";
 
 const ORIGIN = "https://api.example.com";
 export const ENDPOINT = `${ORIGIN}/v1`;
-const START = Math.floor(Date.now() / 1_000) * 1_000;
 
 /** The environment of a case's calls, and the violations so far. */
 export class Scene {
@@ -36,7 +36,7 @@ export class Scene {
     readonly one: Case,
     readonly tally: Tally,
   ) {
-    this.service = new PlainService(one.behaviour, ORIGIN, one.token, () => START + this.clock.now());
+    this.service = new PlainService(one.behaviour, ORIGIN, one.token, passDatesWith(this.clock));
     this.served = new Served(this.service, this.clock, one, one.plan, ORIGIN);
     this.token = new Canary("the token", one.token, true);
     this.secret = new Canary("a secret input", one.secret, true);
