@@ -24,7 +24,7 @@ export interface ApiObject {
  */
 export function comparableId(id: string): string {
   const decoded = percentDecoded(id.trim());
-  const path = /(?:^|\/)(?:projects|instances)\/([^/]+)\/?$/.exec(decoded);
+  const path = /^(?:https?:\/\/[^/]+)?\/?(?:v\d+\/)?(?:projects|instances)\/([^/]+)\/?$/.exec(decoded);
   return (path?.[1] ?? decoded).toLowerCase();
 }
 
@@ -126,8 +126,7 @@ export function parseObject(reply: ApiReply, revisionField: string | undefined, 
   const parsed = v.safeParse(objectSchema, reply.json);
   if (!parsed.success) throw badReply(reply, "the reply isn't an object with an id");
   const object = toObject(parsed.output, reply.etag, revisionField);
-  if (id === undefined) return object;
-  if (comparableId(object.id) === comparableId(id)) return { ...object, id };
+  if (id === undefined || object.id === id) return object;
   throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }
 

@@ -6,8 +6,13 @@ import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 
-/** Parses an ISO 8601 date into milliseconds since 1970. Invalid dates and zero times, such as the year 1, are treated as missing. */
-const date = optional(v.pipe(v.string(), v.transform(Date.parse), v.minValue(1)));
+/** An ISO 8601 date. Invalid dates and zero times, such as the year 1, are treated as missing. */
+const date = optional(
+  v.pipe(
+    v.string(),
+    v.check((text) => Date.parse(text) > 0),
+  ),
+);
 
 /** A number that is clamped to the range from 0 to 1. */
 const fraction = optional(

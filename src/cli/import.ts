@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api/client";
+import { comparableId } from "../api/objects";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { referencedId } from "../model/changes";
@@ -179,10 +180,12 @@ async function declareAll(
 
 function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployment): string | undefined {
   if (isDeleted(item)) return `it was deleted: its status is ${item.fields.status}`;
-  // A resource declared with `get` doesn't manage its object. Objects at different endpoints can have the same id.
+  // A resource declared with `get` doesn't manage its object. Objects at different endpoints can have the same id. Lists may contain ids in a
+  // different form than the links of operations.
   const isManaged = resources.some(
     ({ id, external, urn, endpoint }) =>
-      id === item.id &&
+      id !== undefined &&
+      comparableId(id) === comparableId(item.id) &&
       !external &&
       isUrnOf(context.kind, urn) &&
       otherRecordedEndpoint(context, { endpoint }) === undefined,

@@ -227,7 +227,9 @@ export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolea
   return a !== undefined && b !== undefined && a > b + seconds;
 }
 
-const hasTimeZone = (text: unknown): boolean => typeof text === "string" && /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+/** Reports whether a date has a time zone, so that it can be compared with other dates. */
+export const hasTimeZone = (text: unknown): boolean =>
+  typeof text === "string" && /(Z|[+-]\d\d:?\d\d)$/i.test(text);
 
 function wholeSecond(text: unknown): number | undefined {
   if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;

@@ -208,10 +208,9 @@ export interface Operation {
   /** The URL of the result, which may be absolute or relative. */
   readonly resultUrl?: string | undefined;
   readonly error?: Problem | undefined;
-  /** The start time in milliseconds since 1970 (UTC). */
-  readonly startedAt?: number | undefined;
-  /** The end time in milliseconds since 1970 (UTC). */
-  readonly finishedAt?: number | undefined;
+  /** The start and the end as ISO 8601 dates, which may lack a time zone. */
+  readonly startedAt?: string | undefined;
+  readonly finishedAt?: string | undefined;
   /** The id of the object that the operation creates or changes, if known. */
   readonly resource?: string | undefined;
   /** The minimum wait before the next poll, in milliseconds. */

@@ -1,4 +1,5 @@
 import type { ApiObject } from "../api/client";
+import { comparableId } from "../api/objects";
 import { CloudInfraError } from "../diagnostics/error";
 import { isLaterMoment } from "../model/outputs";
 import { identityKey, projectKind } from "../model/resource-fields";
@@ -6,6 +7,7 @@ import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
+import { RELEASE_CREATION } from "./partial-state";
 
 /**
  * Returns an object, or confirms that the object no longer exists. An object no longer exists if the service reports its deletion, or if
@@ -185,7 +187,23 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
         throw new CloudInfraError("timeout", message, { resultId: id });
       }
     }
+    await requireSameForm(context, ref);
     return undefined;
+  });
+}
+
+/**
+ * Throws an error if the last list contains the id of an object in a different form than the link to it. Without the error, the object would
+ * seem to be missing, and would be created again.
+ */
+async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> {
+  const objects = await context.session.finder.list(ref, "recent", context);
+  const listed = [...objects.keys()].find((one) => comparableId(one) === comparableId(ref.id));
+  if (listed === undefined || listed === ref.id) return;
+  const { name } = ref.kind;
+  const message = `the service lists ${name} "${listed}", but its links contain the id "${ref.id}"`;
+  throw new CloudInfraError("bad_reply", message, {
+    hint: `The provider requires the same id in links and lists. To give up the creation, ${RELEASE_CREATION}`,
   });
 }
 

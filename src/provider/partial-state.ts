@@ -40,7 +40,9 @@ export function partialCreation(
     `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
     `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}` +
     `${neverEndsHint(error, known === undefined ? RELEASE_CREATION : RELEASE_OBJECT)}${giveUpHint(error)}`;
-  const isUnclear = error.code === "operation_unknown" && error.hint !== undefined;
+  const isUnclear =
+    (error.code === "operation_unknown" && error.hint !== undefined) ||
+    (error.code === "no_result" && known === undefined);
   const unclear = isUnclear ? `${checkHint(context.kind)}. ${FORGET}` : undefined;
   const unresumable = error.code === "key_expired" ? error.hint : unclear;
   const hint = failed ? afterFailure : (unresumable ?? resuming);
@@ -93,11 +95,11 @@ export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, 
   return `Run \`pulumi up\` again on any machine to keep waiting${longer}${neverEndsHint(error, release)}`;
 }
 
-const NOTHING_THERE = `. If the service keeps rejecting the request and has no such object, give up the creation: ${GIVE_UP}`;
+const NOTHING_THERE = `. If the service keeps returning this error and has no such object, give up the creation: ${GIVE_UP}`;
 
-/** Returns instructions for giving up a creation if the service rejects the resent request. */
-export const giveUpHint = ({ code }: CloudInfraError): string =>
-  REJECTED_NOW.has(code) ? NOTHING_THERE : "";
+/** Returns instructions for giving up a creation if the service rejects the resent request, or may have stored its failure (§4.7). */
+export const giveUpHint = ({ code, status }: CloudInfraError): string =>
+  REJECTED_NOW.has(code) || status === 500 ? NOTHING_THERE : "";
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
 const FIXABLE_CODES: ReadonlySet<string> = new Set([

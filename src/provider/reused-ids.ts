@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { hasRandomName, isSameName } from "../model/names";
-import { isLaterMoment } from "../model/outputs";
+import { hasTimeZone, isLaterMoment } from "../model/outputs";
 import { KEY_KEPT_MS, type Pending, sentFields } from "../model/pending";
 import { compareRemoteValues } from "../model/remote-values";
 import type { Kind } from "../model/resource-fields";
@@ -103,10 +103,12 @@ export function compareCreated(
   const isOtherName =
     ![fields.name, name].includes(undefined) &&
     ![name, reply?.name].some((one) => isSameName(fields.name, one));
-  const { startedAt, finishedAt } = operation ?? {};
+  const [startedAt, finishedAt] = [operation?.startedAt, operation?.finishedAt].map((date) =>
+    hasTimeZone(date) ? date : undefined,
+  );
   const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
   if (isEarlier(fields, pending)) {
-    const isProven = isOtherName && isLaterMoment(toDate(startedAt), fields.created_at, LONGEST_CREATION_S);
+    const isProven = isOtherName && isLaterMoment(startedAt, fields.created_at, LONGEST_CREATION_S);
     return isProven || hasFailed ? "different" : "unclear";
   }
   const isAfter = (date: unknown, seconds: number): boolean =>
@@ -116,15 +118,15 @@ export function compareCreated(
     return isAfter(reply.created_at, tolerance) ? "different" : "same";
   }
   const { at = Number.NaN } = pending;
-  if (isAfter(toDate(finishedAt), END_TOLERANCE_S)) return "different";
-  const isLate = (start: number): boolean =>
-    finishedAt === undefined && isAfter(toDate(start), LONGEST_CREATION_S);
-  if (isOtherName && isLate(startedAt ?? at + KEY_KEPT_MS)) return "different";
-  const isOutside = isLate(startedAt ?? at);
+  if (isAfter(finishedAt, END_TOLERANCE_S)) return "different";
+  const isLate = (start: string | undefined): boolean =>
+    finishedAt === undefined && isAfter(start, LONGEST_CREATION_S);
+  if (isOtherName && isLate(startedAt ?? toDate(at + KEY_KEPT_MS))) return "different";
+  const isOutside = isLate(startedAt ?? toDate(at));
   if (operation === undefined)
     return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
-  const isOtherOperation = isLaterMoment(toDate(startedAt), toDate(at), LONGEST_CREATION_S);
+  const isOtherOperation = isLaterMoment(startedAt, toDate(at), LONGEST_CREATION_S);
   return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 

@@ -119,8 +119,12 @@ describe("`import`", () => {
       ...more,
     });
     const { run, text } = await imported({
-      instances: [{ ...INSTANCE, status: "TERMINATED" }, ...[8, 9, 10].map((id) => ({ ...INSTANCE, id }))],
+      instances: [
+        { ...INSTANCE, status: "TERMINATED" },
+        ...["8", 9, 10, "/v1/instances/a%2D1"].map((id) => ({ ...INSTANCE, id })),
+      ],
       resources: [
+        instance("A-1", "listed-in-another-form"),
         { ...instance("101", "shop"), urn: urn("Project", "shop") },
         instance("8", "managed"),
         instance("9", "read", { external: true }),
@@ -134,6 +138,7 @@ describe("`import`", () => {
         "project 101 is omitted: the stack already manages it",
         "instance 7 is omitted: it was deleted: its status is TERMINATED",
         "instance 8 is omitted: the stack already manages it",
+        "instance /v1/instances/a%2D1 is omitted: the stack already manages it",
       ],
     });
     expect(text()).toContain("// instance 8 is omitted: the stack already manages it");

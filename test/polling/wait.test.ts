@@ -149,7 +149,13 @@ describe("waitForSuccess", () => {
   it.each(["failed", "done", "rolled_back"])(
     "fails if the operation ended as %j with an error, with the object that it left behind",
     async (status) => {
-      const ended = { ...first, status, error: problem, resource: "ins-1", finishedAt: 1 };
+      const ended = {
+        ...first,
+        status,
+        error: problem,
+        resource: "ins-1",
+        finishedAt: "2026-01-01T00:00:00Z",
+      };
       await expect(waitForSuccess(first, wait([ended]).options)).rejects.toMatchObject({
         code: "operation_failed",
         summary: `operation op-1 ended with status "${status}": quota_exceeded`,
@@ -162,7 +168,7 @@ describe("waitForSuccess", () => {
   );
 
   it("fails if the operation ended with an unknown status that suggests success", async () => {
-    const ended = { ...first, status: "succeeded", finishedAt: 1 };
+    const ended = { ...first, status: "succeeded", finishedAt: "2026-01-01T00:00:00Z" };
     await expect(waitForSuccess(first, wait([ended]).options)).rejects.toMatchObject({
       code: "operation_failed",
     });
@@ -287,14 +293,14 @@ describe("an operation", () => {
   });
 
   it.each(["pending", "running", "Running"])("with status %j is running, even with finished_at", (status) => {
-    expect(isTerminal(at(status, { finishedAt: 1 }))).toBe(false);
+    expect(isTerminal(at(status, { finishedAt: "2026-01-01T00:00:00Z" }))).toBe(false);
   });
 
   it.each(["succeeded", "completed", "success", "rolled_back"])(
     "with the unknown status %j is running until it has finished_at, and then failed",
     (status) => {
       expect(isTerminal(at(status))).toBe(false);
-      expect(isFailure(at(status, { finishedAt: 1 }))).toBe(true);
+      expect(isFailure(at(status, { finishedAt: "2026-01-01T00:00:00Z" }))).toBe(true);
     },
   );
 

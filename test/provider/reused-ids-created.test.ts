@@ -271,21 +271,23 @@ describe("a token of another account whose objects have the same ids", () => {
 
 describe("an object that is more than an hour older than the request of an unfinished creation", () => {
   const at = Date.now();
+  const before = new Date(at - 2 * HOUR).toISOString();
   const key = "0b8e5a3e-6b6c-4c59-9a39-1f0d3a2b7c11";
   const named = (name: string) => ({ key, at, body: JSON.stringify({ name }) });
   const object = (name: string) => ({
     id: "1",
-    fields: { name, created_at: new Date(at - 2 * HOUR).toISOString() },
+    fields: { name, created_at: before },
   });
   const operation = { id: "op-1", url: "/operations/op-1", status: "done" };
-  const old = { ...operation, startedAt: at - 2 * HOUR, finishedAt: at - 2 * HOUR };
+  const old = { ...operation, startedAt: before, finishedAt: before };
+  const startedAt = new Date(at).toISOString();
 
   test.each([
-    ["unclear if the name is the same", object("web"), { ...operation, startedAt: at }, "unclear"],
+    ["unclear if the name is the same", object("web"), { ...operation, startedAt }, "unclear"],
     ["unclear if the operation is older, too", object("web"), old, "unclear"],
     ["unclear if the first reply contained it", object("web"), object("web"), "unclear"],
     ["unclear without an operation", object("web"), undefined, "unclear"],
-    ["another one if the name differs", object("db"), { ...operation, startedAt: at }, "different"],
+    ["another one if the name differs", object("db"), { ...operation, startedAt }, "different"],
   ] as const)("is %s", (_, shown, evidence, expected) => {
     expect(compareCreated(shown, named("web"), evidence, undefined)).toBe(expected);
   });

@@ -1,5 +1,4 @@
 import type { ApiObject, Page } from "../../api/client";
-import { comparableId } from "../../api/objects";
 import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
@@ -80,7 +79,7 @@ export class ListCache implements PauseListener {
     for (;;) {
       const found = listing.objects.get(id);
       if (found !== undefined) return found;
-      if (listing.isWhole) return objectIn(listing.objects, id) ?? "missing";
+      if (listing.isWhole) return "missing";
       const pays = (listing.pages + 1) * READS_PER_PAGE <= this.reads;
       if (!listing.isAtWork && !pays && !isPatient()) return "costly";
       await listing.next();
@@ -148,31 +147,6 @@ export class ListCache implements PauseListener {
     this.latest = this.listing;
     return this.listing;
   }
-}
-
-/** The objects of complete lists, by their comparable ids. */
-const comparable = new WeakMap<Objects, ReadonlyMap<string, ApiObject | undefined>>();
-
-/**
- * Returns an object from a complete list. The list may contain the id in a different form than the link to the object, which contains the
- * form that requests require.
- */
-export function objectIn(objects: Objects, id: string): ApiObject | undefined {
-  const exact = objects.get(id);
-  if (exact !== undefined) return exact;
-  const index = comparable.get(objects) ?? indexOf(objects);
-  comparable.set(objects, index);
-  const found = index.get(comparableId(id));
-  return found && { ...found, id };
-}
-
-function indexOf(objects: Objects): ReadonlyMap<string, ApiObject | undefined> {
-  const index = new Map<string, ApiObject | undefined>();
-  for (const object of objects.values()) {
-    const id = comparableId(object.id);
-    index.set(id, index.has(id) ? undefined : object); // an ambiguous id identifies no object
-  }
-  return index;
 }
 
 /** The objects of a list, by id. */

@@ -3,7 +3,7 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress";
-import { type Objects, objectIn } from "./list-cache";
+import type { Objects } from "./list-cache";
 
 /** The maximum number of GETs that only test whether GET works, for each kind of object. */
 const MAX_PROBES = 6;
@@ -162,7 +162,7 @@ export interface LookupOptions extends CallOptions {
 
 /** Looks up an object in a complete list. */
 export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult {
-  return toLookupResult(objectIn(objects, id), "list");
+  return toLookupResult(objects.get(id), "list");
 }
 
 /** Determines whether an object exists. All lookups use the same criteria. */

@@ -129,3 +129,24 @@ test("an instance that a failed creation has left behind is replaced by the next
   expect(await web.up()).toBeUndefined();
   expect(await web.expectOne()).not.toBe(id);
 });
+
+describe("an unfinished creation can be given up", () => {
+  test("if the service has stored a failure for its key, but returns no trace ids", async () => {
+    const { service, web } = await oneInstance({ behaviour: { traceIds: "missing" } });
+    const failure = {
+      method: "POST",
+      path: "/v1/instances",
+      kind: "status",
+      status: 500,
+      cached: true,
+    } as const;
+    service.emulator.fail(failure);
+    await web.up();
+    expect(await web.up()).toContain("--forget");
+  });
+
+  test("if its finished operation has no link to the object", async () => {
+    const { web } = await oneInstance({ behaviour: { resultLink: "missing" } });
+    expect(await web.up()).toContain("--forget");
+  });
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ApiObject, Page } from "../../../src/api/client";
 import { instanceKind } from "../../../src/model/resource-fields";
 import { deadlineIn } from "../../../src/polling/clock";
-import { ListCache, objectIn } from "../../../src/provider/lookup/list-cache";
+import { ListCache } from "../../../src/provider/lookup/list-cache";
 import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { FakeClock } from "../../polling/fake-clock";
 import { FakeService } from "../fake-service";
@@ -29,24 +29,6 @@ const page = (isLast: boolean, ids: readonly string[]): Page => ({
 });
 
 const idsOf = async (list: Promise<ReadonlyMap<string, ApiObject>>) => [...(await list).keys()];
-
-describe("an object in a list", () => {
-  const listOf = (...ids: string[]) => new Map(page(true, ids).objects.map((object) => [object.id, object]));
-
-  test("is found by an id in another form, with the id that requests require", () => {
-    const objects = listOf("INS-1", "projects/prj-1/instances/ins-2", "in%2Fs");
-    expect(objectIn(objects, "ins-1")).toMatchObject({ id: "ins-1", fields: { id: "INS-1" } });
-    expect(objectIn(objects, "ins-2")?.id).toBe("ins-2");
-    expect(objectIn(objects, "in/s")?.id).toBe("in/s");
-    expect(objectIn(objects, "ins-3")).toBeUndefined();
-  });
-
-  test("isn't found by a form of several ids, but by its exact id", () => {
-    const objects = listOf("web", "Web");
-    expect(objectIn(objects, "WEB")).toBeUndefined();
-    expect(objectIn(objects, "Web")?.fields.id).toBe("Web");
-  });
-});
 
 describe("a lookup that may use a recent list", () => {
   test("shares a running list, and then its result for 30 s", async () => {
