@@ -10,7 +10,7 @@ import type { Problem } from "../diagnostics/problem";
 import { type Deadline, formatDuration } from "../polling/clock";
 import type { Auth } from "./auth";
 import { excerpt, MAX_BODY_BYTES } from "./body";
-import { isStoredFailure, isSuccess } from "./outcome";
+import { isStoredFailure, isSuccess, isTokenRejected } from "./outcome";
 import { retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
@@ -68,8 +68,8 @@ function replyError(
     const message = `the service returned an unexpected status: ${STATUS_CODES[status] ?? "unknown"} (${status})`;
     return new CloudInfraError("bad_reply", message, details);
   }
-  if (status === 401) {
-    const message = `the service rejected the token from ${auth.origin} (401)`;
+  if (isTokenRejected(reply)) {
+    const message = `the service rejected the token from ${auth.origin} (${status})`;
     return new CloudInfraError("unauthorized", message, details);
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";

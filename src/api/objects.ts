@@ -19,12 +19,14 @@ export interface ApiObject {
 }
 
 /**
- * Returns an id in a form in which ids from different replies can be compared. Compared with the link to an object, its `id` may differ in
- * case, be percent-encoded, or be a path or a URL.
+ * Returns an id in a form in which ids from different replies can be compared. Compared with the link to an object or an operation, its
+ * `id` may differ in case, be percent-encoded, or be a path or a URL.
  */
 export function comparableId(id: string): string {
   const decoded = percentDecoded(id.trim());
-  const path = /^(?:https?:\/\/[^/]+)?\/?(?:v\d+\/)?(?:projects|instances)\/([^/]+)\/?$/.exec(decoded);
+  const path = /^(?:https?:\/\/[^/]+)?\/?(?:v\d+\/)?(?:projects|instances|operations)\/([^/]+)\/?$/.exec(
+    decoded,
+  );
   return (path?.[1] ?? decoded).toLowerCase();
 }
 

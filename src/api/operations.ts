@@ -3,7 +3,7 @@ import { numberSchema, optional, type Problem, parseProblem } from "../diagnosti
 import { isTerminal, type Operation } from "../polling/wait";
 import { type JsonObject, redactJson } from "./body";
 import { type Endpoint, pathOf, readLink } from "./endpoint";
-import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
+import { type ApiObject, badReply, comparableId, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 
 /** An ISO 8601 date. Invalid dates and zero times, such as the year 1, are treated as missing. */
@@ -58,8 +58,9 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     const body = v.safeParse(operationSchema, reply.json);
     if (!body.success) throw badReply(reply, `the reply isn't an operation; expected operation ${id}`);
     const named = readLink(url, url, endpoint).collection === "operations";
-    if (named && body.output.id !== undefined && body.output.id !== id) {
-      throw badReply(reply, `the service returned operation ${body.output.id} instead of ${id}`);
+    const returned = body.output.id;
+    if (named && returned !== undefined && comparableId(returned) !== comparableId(id)) {
+      throw badReply(reply, `the service returned operation ${returned} instead of ${id}`);
     }
     return toOperation(body.output, id, url, reply);
   }

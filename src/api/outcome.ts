@@ -48,6 +48,17 @@ export function keyConflict({ status, problem }: WireReply): "in progress" | "re
 }
 
 /**
+ * Reports whether a reply rejects the token. The specification doesn't define this reply (§5). A 403 rejects the token only if a
+ * machine-readable member says so, as in `token_expired`. Otherwise, the token is valid but lacks a permission.
+ */
+export function isTokenRejected({ status, problem }: WireReply): boolean {
+  const kinds = [problem?.code ?? "", problem?.type ?? ""];
+  return status === 401 || (status === 403 && kinds.some((kind) => TOKEN_REJECTIONS.test(kind)));
+}
+
+const TOKEN_REJECTIONS = /(expired|invalid|revoked)[\w-]*token|token[\w-]*(expired|invalid|revoked)/i;
+
+/**
  * Creates a function that identifies failures that the service may have stored for an idempotency key (§4.7).
  *
  * @returns a function that records the reply to a request, and returns the status and the body of a failure with a trace id of its own. A

@@ -11,7 +11,7 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import { classifyAttempt, createFailureMemory } from "./outcome";
+import { classifyAttempt, createFailureMemory, isTokenRejected } from "./outcome";
 import { createRetryBudget, type RateLimiter } from "./rate-limiter";
 import { mayRetry, type RetryableRequest, type RetryOptions, retryAfterMs } from "./retry";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
@@ -99,7 +99,7 @@ export function createSend(parts: RequestParts): Send {
         const storedAs = storedFailureOf(attempt, identity);
         if (outcome === "unknown") history.unknown.push(storedAs);
 
-        const isRejected = attempt.kind === "reply" && attempt.reply.status === 401;
+        const isRejected = attempt.kind === "reply" && isTokenRejected(attempt.reply);
         if (isRejected && !renewed && request.token === undefined) {
           renewed = true;
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;

@@ -106,7 +106,7 @@ export const MEANINGS = {
   config_missing: "A required setting is missing.",
   config_invalid: "A setting is invalid, such as the endpoint, the token source, a number or a duration.",
   input_invalid: "An argument, or a file that a command reads, is invalid.",
-  unauthorized: "The service rejected the token (401).",
+  unauthorized: "The service rejected the token (401, or 403 with a code such as `token_expired`).",
   forbidden:
     "The token is valid, but lacks a permission (403), or the service returns none of the account's objects.",
   not_found: "The requested object doesn't exist (404, 410).",

@@ -118,12 +118,12 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   unauthorized: [
     {
       when: "a token in the stack's configuration",
-      applies: ({ summary }) => summary.endsWith("from the stack setting cloudinfra:token (401)"),
+      applies: ({ summary }) => /from the stack setting cloudinfra:token \(\d+\)$/.test(summary),
       hint: SET_TOKEN,
     },
     {
       when: "a token in an environment variable",
-      applies: ({ summary }) => summary.endsWith("from the environment variable CLOUDINFRA_TOKEN (401)"),
+      applies: ({ summary }) => /from the environment variable CLOUDINFRA_TOKEN \(\d+\)$/.test(summary),
       hint: (_properties, provider) =>
         provider === undefined
           ? `${SET_TOKEN} or in CLOUDINFRA_TOKEN`

@@ -70,11 +70,17 @@ const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
 ]);
 
 /**
+ * The time for which a new operation may be missing, in milliseconds, because polls may reach a replica that lags behind the creation. A
+ * quarter of a short deadline leaves time for the caller to handle an operation that no longer exists.
+ */
+const NEW_OPERATION_MS = 10_000;
+
+/**
  * Polls an operation until it ends. Temporary failures of a poll are retried with backoff until the deadline. Other failures end the wait.
  *
  * @returns the finished operation, which may have failed
- * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two consecutive 404s,
- * `aborted`, or the permanent failure of a poll
+ * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two consecutive 404s
+ * (or ten seconds of 404s if no poll has found the operation), `aborted`, or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
   const { clock, deadline, random = Math.random } = options;
@@ -102,7 +108,9 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         const nowMs = clock.now();
         samples.push({ atMs: nowMs - startMs, tookMs: nowMs - polledMs, progress: operation.progress });
       } catch (error) {
-        if (limit.signal.aborted || !mayRetry(error, failures)) throw error;
+        const isNew =
+          samples.length === 1 && clock.now() - startMs < Math.min(NEW_OPERATION_MS, deadline.ms / 4);
+        if (limit.signal.aborted || !mayRetry(error, failures, isNew)) throw error;
         failures.push(error);
       }
     }
@@ -142,8 +150,14 @@ function withLastPoll(plannedMs: number, deadline: Deadline, clock: Clock): numb
   return Math.min(plannedMs, leftMs);
 }
 
-function mayRetry(error: unknown, failures: readonly CloudInfraError[]): error is CloudInfraError {
+/** @param isNew whether the operation may not be visible yet */
+function mayRetry(
+  error: unknown,
+  failures: readonly CloudInfraError[],
+  isNew: boolean,
+): error is CloudInfraError {
   if (!isCloudInfraError(error)) return false;
+  if (isNew && error.code === "not_found") return true;
   const sameBefore = failures.filter(({ code }) => code === error.code).length;
   return TRANSIENT_CODES.has(error.code) || sameBefore < (RETRIES_BY_CODE.get(error.code) ?? 0);
 }

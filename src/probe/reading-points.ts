@@ -1,4 +1,5 @@
 import { REVISION_FIELDS, revisionOf } from "../api/objects";
+import { isTokenRejected } from "../api/outcome";
 import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
@@ -78,12 +79,12 @@ export const readingPoints = {
   wrongToken: point("Wrong token", ({ wrongToken: { reply } }) => {
     const { status, problem } = reply;
     const observation = `${status} with ${problem === undefined ? "no" : "a"} problem document`;
-    if (status === 401) return works(observation);
+    if (isTokenRejected(reply)) return works(observation);
     const unchecked =
       "The service doesn't check tokens: anyone who can reach the service can change your objects";
     if (status < 300) return limited(`Accepted (${status})`, unchecked);
     const consequence =
-      "The provider renews tokens only after a 401. If a token expires, run the command again";
+      "The provider doesn't renew the token after this reply. If a token expires, run the command again";
     return limited(observation, consequence);
   }),
   problems: point("Problem documents", ({ wrongToken, unknownOperation, unknownInstance }) => {

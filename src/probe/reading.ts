@@ -91,7 +91,9 @@ export const accessPoints = {
     if (!isDenied(error)) return undefined;
     const { status, problem } = error;
     const what =
-      status === 403 ? "lacks the permission to list projects" : "is rejected when listing projects";
+      error.code === "forbidden"
+        ? "lacks the permission to list projects"
+        : "is rejected when listing projects";
     const reason = problem?.detail ?? problem?.code ?? "no reason given";
     const observation = `The token from ${tokenOrigin} ${what} (${status}): ${reason}`;
     return fails(observation, hintFor(error) ?? "Set a valid token");

@@ -42,6 +42,44 @@ describe("the token", () => {
     expect(seen).toHaveLength(3);
   });
 
+  it.each([
+    { code: "token_expired" },
+    { code: "invalid_token" },
+    { code: "ExpiredToken" },
+    { code: "ACCESS_TOKEN_EXPIRED" },
+    { type: "https://errors.example/token-expired" },
+  ])("is renewed after a 403 with the problem %j", async (problem) => {
+    const body = { title: "Forbidden", ...problem };
+    const { origin, seen } = await startService((request) =>
+      request.headers.authorization === "Bearer new-token" ? { body: page } : { status: 403, body },
+    );
+    const { client, call } = clientOf(origin, { token: renewable("new-token").source });
+    await client.projects.list(call);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("is named by the error if it is rejected with a 403 and can't be renewed", async () => {
+    const { origin } = await startService(inTurn({ status: 403, body: { code: "token_expired" } }));
+    const { client, call } = clientOf(origin, { token: renewable(undefined).source });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "unauthorized",
+      summary: "the service rejected the token from the setting cloudinfra:tokenFile (/run/token) (403)",
+    });
+  });
+
+  it.each([
+    { code: "forbidden", title: "The token has expired" },
+    { code: "token_lacks_scope", detail: "invalid token" },
+    { type: "https://tokens.example/invalid-region" },
+  ])("isn't renewed after a 403 with the problem %j, which is about a permission", async (body) => {
+    const { origin, seen } = await startService(inTurn({ status: 403, body }));
+    const { source, calls } = renewable("new-token");
+    const { client, call } = clientOf(origin, { token: source });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "forbidden" });
+    expect(calls).toEqual([]);
+    expect(seen).toHaveLength(1);
+  });
+
   it("is fetched after the wait for the rate limit, during which a token may expire", async () => {
     let isOver = false;
     const { origin, seen } = await startService(() => {

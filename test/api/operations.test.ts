@@ -103,6 +103,26 @@ describe("an operation", () => {
     expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "bad_reply" });
   });
 
+  it.each([
+    ["op-1", "OP-1"],
+    ["op-1", "operations/op-1"],
+    ["op-1", "/v1/operations/op-1"],
+    ["op 1", "op%201"],
+  ])("with the id %j in its URL may have the id %j in its body", async (id, other) => {
+    const { origin } = await startService(inTurn({ body: { id: other, status: "done" } }));
+    const { client, call } = clientOf(origin);
+    expect(await client.operations.get(id, call)).toMatchObject({ id, status: "done" });
+  });
+
+  it("can't be polled if its URL returns another operation", async () => {
+    const { origin } = await startService(inTurn({ body: { id: "op-2", status: "done" } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({
+      code: "bad_reply",
+      summary: "the service returned operation op-2 instead of op-1",
+    });
+  });
+
   it.each([404, 410])("isn't found after a %i", async (status) => {
     const { origin } = await startService(inTurn({ status }));
     const { client, call } = clientOf(origin);

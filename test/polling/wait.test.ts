@@ -81,17 +81,26 @@ describe("waitForOperation", () => {
     },
   );
 
-  it("retries after one 404, and fails with operation_unknown after two", async () => {
-    const once = wait([failing("not_found"), done]);
-    expect(await waitForOperation(first, once.options)).toBe(done);
-    const twice = wait([failing("not_found", { status: 404, traceId: "tr-1" })]);
-    await expect(waitForOperation(first, twice.options)).rejects.toMatchObject({
+  it("retries for ten seconds if no poll has found the operation, which a lagging replica may not contain yet", async () => {
+    const lagging = wait([...Array(4).fill(failing("not_found")), done]);
+    expect(await waitForOperation(first, lagging.options)).toBe(done);
+    const missing = wait([failing("not_found", { status: 404, traceId: "tr-1" })]);
+    await expect(waitForOperation(first, missing.options)).rejects.toMatchObject({
       code: "operation_unknown",
       status: 404,
       traceId: "tr-1",
       operation: { id: "op-1" },
     });
-    expect(twice.polledAt).toHaveLength(2);
+    expect(missing.clock.now()).toBeGreaterThan(10_000);
+    expect(missing.clock.now()).toBeLessThan(20_000);
+  });
+
+  it("retries after one 404 if a poll has found the operation, and fails with operation_unknown after two", async () => {
+    const once = wait([running(0.5), failing("not_found"), done]);
+    expect(await waitForOperation(first, once.options)).toBe(done);
+    const twice = wait([running(0.5), failing("not_found")]);
+    await expect(waitForOperation(first, twice.options)).rejects.toMatchObject({ code: "operation_unknown" });
+    expect(twice.polledAt).toHaveLength(3);
   });
 
   it("rethrows an error that isn't a CloudInfraError", async () => {
