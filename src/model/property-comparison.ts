@@ -234,8 +234,8 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
 }
 
 /**
- * Reports whether the remote value can't be a form of the desired value. This applies to a different address, a missing SSH key, or a list
- * with all keys that the update removes. A list with additional keys is accepted, because the service may add its own keys.
+ * Reports whether the remote value can't be a form of the desired value. This applies to a different address, a missing SSH key, or a key
+ * that the update removes. Other additional keys are accepted, because the service may add its own keys.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
@@ -243,7 +243,7 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
   if (field.type !== "keys" || shown === undefined || wanted === undefined) return false;
   const removed = [...(sshKeysIn(inState) ?? [])].filter((key) => !wanted.has(key));
   const isShown = (key: string): boolean => shown.has(key);
-  return ![...wanted].every(isShown) || (removed.length > 0 && removed.every(isShown));
+  return ![...wanted].every(isShown) || removed.some(isShown);
 }
 
 type Compared = Pick<ComparedProperty, "field" | "now" | "desired"> &

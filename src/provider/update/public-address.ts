@@ -1,11 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import {
-  asksForAddress,
-  isAddress,
-  isUnspecifiedMode,
-  meansNoAddress,
-  publicAddressIn,
-} from "../../model/addresses";
+import { asksForAddress, isAddress, isUnspecifiedMode, publicAddressIn } from "../../model/addresses";
 import type { ComparedProperty } from "../../model/property-comparison";
 import { type Field, instanceFields } from "../../model/resource-fields";
 
@@ -27,7 +21,7 @@ export function isHiddenMode({ field, now, desired }: ComparedProperty): boolean
   return field.wire === "public_ip" && (now ?? null) === null && isUnspecifiedMode(desired);
 }
 
-/** Reports whether the object still has its former public address, although the update has set a mode that may assign no address. */
+/** Reports whether the object still has its former public address, although the update has removed the mode or replaced it. */
 export function isStillPublic(
   { field, now, desired }: ComparedProperty,
   before: ApiObject,
@@ -35,7 +29,7 @@ export function isStillPublic(
 ): boolean {
   const address = publicAddressIn(field, after.fields);
   const isKept = address !== undefined && address === publicAddressIn(field, before.fields);
-  return isKept && (now ?? null) === null && (isUnspecifiedMode(desired) || meansNoAddress(desired));
+  return isKept && (now ?? null) === null && !asksForAddress(desired) && !isAddress(desired);
 }
 
 /** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */

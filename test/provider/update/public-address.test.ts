@@ -41,6 +41,19 @@ describe("removing publicIp at a service that shows null for the mode of each in
     expect(await web.up(timeouts)).toBeUndefined();
     expect(modesOf(service)).toEqual([undefined]);
   });
+
+  test.each([200, 202, 204] as const)(
+    "is an error in each update if the instance keeps the address: PUT %d",
+    async (putReply) => {
+      const { service, web } = await withAddress();
+      service.emulator.behaviour.putReply = putReply;
+      service.emulator.ignoreUpdatesOf("public_ip");
+      for (const _ of ["first", "again"]) {
+        expect(await web.up(timeouts)).toContain("did not change publicIp");
+        await web.refresh();
+      }
+    },
+  );
 });
 
 describe("a pinned address at a service that shows null for the mode of each instance", () => {

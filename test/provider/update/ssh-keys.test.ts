@@ -4,6 +4,7 @@ import { SSH_KEY } from "../samples";
 import type { ServiceOptions } from "../service";
 
 const THEIRS = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoZWlycw colleague@laptop";
+const PLATFORM = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHBsYXRmb3Jt platform";
 
 async function made(sshKeys: unknown, behaviour: ServiceOptions["behaviour"] = {}) {
   const { service, web } = await oneInstance({ behaviour });
@@ -68,6 +69,12 @@ test("an empty list of SSH keys that the service ignores is an error", async () 
   await web.refresh();
   emulator.ignoreUpdatesOf("ssh_keys");
   expect(await web.up({ sshKeys: [] })).toContain("did not change sshKeys");
+});
+
+test("a key that an update removes is an error if the service keeps it, although it removes another key", async () => {
+  const { emulator, web } = await made([SSH_KEY, THEIRS, PLATFORM]);
+  emulator.behaviour.spelling = (now) => ({ ...now, ssh_keys: [...[now.ssh_keys ?? []].flat(), PLATFORM] });
+  expect(await web.up({ sshKeys: [SSH_KEY] })).toContain("did not change sshKeys");
 });
 
 test("once an empty list of SSH keys is removed from the program, keys that others add are kept", async () => {
