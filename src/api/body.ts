@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
-import { mapStrings, truncated, withoutMarkup } from "../diagnostics/redact";
+import { truncated, withoutMarkup } from "../diagnostics/redact";
 
 /** A JSON object with any members. */
 export interface JsonObject {
@@ -38,6 +38,9 @@ const MAX_EXCERPT_CHARACTERS = 200;
 
 /** The maximum length of strings in messages. Longer strings are truncated before redaction, because redaction is slow. */
 const MAX_SHOWN_CHARACTERS = 10_000;
+
+/** The maximum total length of the strings of one reply in messages. Further strings are replaced, because redaction is slow. */
+const MAX_REDACTED_CHARACTERS = 50_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: decoder(zlib.gunzip),
@@ -117,9 +120,28 @@ function parseJson(text: string): unknown {
   });
 }
 
-/** Removes secrets from a JSON value and truncates long strings. */
+/** Removes secrets from a JSON value, truncates long strings, and replaces the rest of a large value by "…". */
 export function redactJson(value: unknown, clean: (text: string) => string): unknown {
-  return mapStrings(value, (text) => clean(truncated(text, MAX_SHOWN_CHARACTERS)));
+  let left = MAX_REDACTED_CHARACTERS;
+  const redacted = (text: string): string => {
+    // A string is replaced as a whole, because a part of a secret would not be recognized.
+    if (left <= 0) return "…";
+    const shown = truncated(text, MAX_SHOWN_CHARACTERS);
+    left -= shown.length;
+    return clean(shown);
+  };
+  const visit = (item: unknown): unknown => {
+    if (typeof item === "string") return redacted(item);
+    if (typeof item !== "object" || item === null) return item;
+    if (Array.isArray(item)) return item.map(visit);
+    if (left <= 0) return "…";
+    const members = Object.entries(item);
+    const isList = ([, member]: [string, unknown]): boolean => typeof member === "object";
+    // Lists come last, because a long list must not use up the limit before the code of the problem.
+    const sorted = [...members.filter((member) => !isList(member)), ...members.filter(isList)];
+    return Object.fromEntries(sorted.map(([key, member]) => [redacted(key), visit(member)]));
+  };
+  return visit(value);
 }
 
 /** Returns the start of a string without its markup. */

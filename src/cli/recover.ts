@@ -3,6 +3,7 @@ import { parseEndpoint } from "../api/endpoint";
 import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
+import { oneLine } from "../diagnostics/redact";
 import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
@@ -85,10 +86,10 @@ const STATUS: Readonly<Record<EntryStatus, string>> = {
 
 function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOptions): string {
   if (status === "object-in-state") {
-    const object = id === undefined ? "an object" : `the object ${id}`;
+    const object = id === undefined ? "an object" : `the object ${oneLine(id)}`;
     return `Journal entry for ${object}, which the stack manages. Keep the object.\n  ${urn}`;
   }
-  const object = id === undefined ? "" : ` (object ${id})`;
+  const object = id === undefined ? "" : ` (object ${oneLine(id)})`;
   return [
     `Journal entry for a resource that isn't in the state${object}.`,
     `  ${urn}`,

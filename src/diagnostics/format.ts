@@ -1,9 +1,9 @@
 import { STATUS_CODES } from "node:http";
-import { inspect, stripVTControlCharacters } from "node:util";
+import { inspect } from "node:util";
 import { type CloudInfraError, type ErrorCode, isCloudInfraError } from "./error";
 import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
-import { redact, truncated } from "./redact";
+import { cleanLine, redact, type SecretForms, truncated } from "./redact";
 
 /** The context in which an error is formatted. */
 export interface ErrorContext {
@@ -16,7 +16,7 @@ export interface ErrorContext {
   /** The failed call. @default unknown */
   call?: FailedCall | undefined;
   /** The values to redact, such as tokens and secret inputs. @default none */
-  secrets?: readonly string[] | undefined;
+  secrets?: readonly string[] | SecretForms | undefined;
   /** The properties whose label keys may be secret. Messages about these properties don't contain label keys. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
@@ -31,7 +31,13 @@ const MAX_CAUSES = 3;
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
-  if (!isCloudInfraError(error)) return redact(`${context.action} failed: ${inspect(error)}`, secrets);
+  if (!isCloudInfraError(error)) {
+    const text = redact(`${context.action} failed: ${inspect(error)}`, secrets);
+    return text
+      .split("\n")
+      .map((line) => cleanLine(line, secrets))
+      .join("\n");
+  }
   const faults = readFaults(error, context);
   const headline = `${context.action} failed: ${resultOf(error)}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
@@ -42,10 +48,8 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...reasons.map((reason) => `cause: ${reason}`),
     requestLine(error),
   ].filter((line) => line !== undefined && line !== "");
-  // Secrets are redacted before and after control characters are removed, because both secrets and replies may contain such characters.
   // Truncation comes last, because a truncated secret would not be recognized.
-  const clean = (text: string | undefined) =>
-    truncated(redact(oneLine(redact(text ?? "", secrets)), secrets), MAX_LINE_CHARACTERS);
+  const clean = (text: string | undefined) => truncated(cleanLine(text ?? "", secrets), MAX_LINE_CHARACTERS);
   const named = (text: string) => withArgumentsOf(context.provider, clean(text));
   const isAboutSettings = error.code === "config_invalid" || error.code === "config_missing"; // others may quote the service
   return [
@@ -136,14 +140,6 @@ function requestLine(error: CloudInfraError): string {
     `code ${error.code}`,
   ];
   return parts.filter((part) => part !== undefined && part !== "").join(" · ");
-}
-
-/** Replaces line breaks and control characters, so that text from the service can't change the layout or control the terminal. */
-export function oneLine(text: string): string {
-  // A single character class takes linear time. Separate classes for the surrounding whitespace would take quadratic time.
-  return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
-    /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
-  );
 }
 
 /** The maximum length of a line. Pulumi indents each line by four spaces, and many terminals have 80 columns. */

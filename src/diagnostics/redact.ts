@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
 
 const REPLACEMENT = "[secret]";
@@ -20,6 +21,42 @@ export const SSH_KEY =
 
 type Span = readonly [start: number, end: number];
 
+/** Secrets in all forms that `redact` replaces. Because of the index, redaction stays fast even if there are thousands of secrets. */
+export class SecretForms {
+  private readonly secrets = new Set<string>();
+  /** The lowercase forms, by their first and by their last characters. A text without these characters can't contain the form. */
+  private readonly index = new Map<string, Set<string>>();
+
+  add(secrets: Iterable<string>): this {
+    for (const secret of secrets) {
+      if (this.secrets.has(secret)) continue;
+      this.secrets.add(secret);
+      for (const part of partsOf(secret)) if (part.length >= MIN_SECRET_LENGTH) this.addForm(lowerCase(part));
+    }
+    return this;
+  }
+
+  get isEmpty(): boolean {
+    return this.index.size === 0;
+  }
+
+  /** Returns the forms that a lowercase text may contain. */
+  candidatesIn(lower: string): ReadonlySet<string> {
+    const found = new Set<string>();
+    for (let at = 0; at + MIN_SECRET_LENGTH <= lower.length; at += 1) {
+      for (const form of this.index.get(lower.slice(at, at + MIN_SECRET_LENGTH)) ?? []) found.add(form);
+    }
+    return found;
+  }
+
+  private addForm(form: string): void {
+    for (const end of [form.slice(0, MIN_SECRET_LENGTH), form.slice(-MIN_SECRET_LENGTH)]) {
+      const forms = this.index.get(end) ?? new Set();
+      this.index.set(end, forms.add(form));
+    }
+  }
+}
+
 /**
  * Replaces all secrets in a text, regardless of case. The following forms of a secret are recognized:
  * - escaped for JSON, HTML, SQL or a URL, even several times
@@ -29,17 +66,28 @@ type Span = readonly [start: number, end: number];
  *
  * Secrets of fewer than four characters are not replaced.
  */
-export function redact(text: string, secrets: readonly string[]): string {
-  const forms = new Set(
-    secrets
-      .flatMap(partsOf)
-      .filter((part) => part.length >= MIN_SECRET_LENGTH)
-      .map(lowerCase),
-  );
-  if (forms.size === 0) return text;
+export function redact(text: string, secrets: readonly string[] | SecretForms): string {
+  const forms = secrets instanceof SecretForms ? secrets : new SecretForms().add(secrets);
+  if (forms.isEmpty) return text;
   return withoutSpans(
     text,
-    decodings(text).flatMap((reading) => spansIn(reading, [...forms])),
+    decodings(text).flatMap((reading) => spansIn(reading, forms)),
+  );
+}
+
+/**
+ * Removes secrets and control characters from a line of a message. Secrets are redacted before and after control characters are removed,
+ * because both secrets and replies may contain such characters.
+ */
+export function cleanLine(text: string, secrets: readonly string[] | SecretForms): string {
+  return redact(oneLine(redact(text, secrets)), secrets);
+}
+
+/** Replaces line breaks and control characters, so that text from the service can't change the layout or control the terminal. */
+export function oneLine(text: string): string {
+  // A single character class takes linear time. Separate classes for the surrounding whitespace would take quadratic time.
+  return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
+    /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
   );
 }
 
@@ -88,10 +136,10 @@ function slugsOf(secret: string): string[] {
 }
 
 /** Finds lowercase secrets in a decoded text, and returns their spans in the original text. */
-function spansIn({ text, at }: Decoding, forms: readonly string[]): Span[] {
+function spansIn({ text, at }: Decoding, forms: SecretForms): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
-  const spans = forms.flatMap((form) => [
+  const spans = [...forms.candidatesIn(lower)].flatMap((form) => [
     ...occurrences(lower, form),
     ...prefixes(lower, form),
     ...truncatedPrefixes(lower, cuts, form),

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { oneLine } from "../diagnostics/redact";
 import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
 import { DELETION_SUFFIX } from "./run-facts";
@@ -169,7 +170,9 @@ function describe(entry: UnfinishedEntry): string {
         : ", which may not exist";
   const isHidden = hasSecretName(entry) && (id ?? operation) !== undefined;
   const started = new Date(entry.at).toISOString().replace(/\.\d+/, "");
-  return `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${isHidden ? "" : known}, started ${started}`;
+  return oneLine(
+    `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${isHidden ? "" : known}, started ${started}`,
+  );
 }
 
 /** The purpose of a creation: to replace the resource with a key, or to create the resource with a URN (I2). Each has at most one entry. */

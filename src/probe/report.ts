@@ -1,5 +1,6 @@
 import type { SettingName } from "../config/settings";
-import { oneLine, quoteForShell } from "../diagnostics/format";
+import { quoteForShell } from "../diagnostics/format";
+import { oneLine } from "../diagnostics/redact";
 import type { Behaviour } from "../emulator";
 
 /**

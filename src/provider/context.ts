@@ -1,10 +1,9 @@
 import type { ApiObject } from "../api/client";
 import { comparableEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { redact } from "../diagnostics/redact";
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
-import { type SecretSource, secretsOf } from "../model/secrets";
+import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
@@ -201,10 +200,8 @@ export function identityOf({ kind, session }: Pick<Context, "kind" | "session">,
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }
 
-/** Prints a warning without the secrets and tokens of the call, because even an id may contain a secret. */
-export async function warnWithoutSecrets(
-  { session, secretSources }: Context,
-  message: string,
-): Promise<void> {
-  await session.warn(redact(message, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
+/** Adds a source of secrets to a call. */
+export function addSecretSource({ session, secretSources }: Context, source: SecretSource): void {
+  secretSources.push(source);
+  session.tracker.recordSecrets(source);
 }

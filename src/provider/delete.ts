@@ -9,6 +9,7 @@ import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal, type Operation } from "../polling/wait";
 import { confirmLookup } from "./absence";
 import {
+  addSecretSource,
   type Context,
   fetchOperation,
   identityOf,
@@ -173,7 +174,7 @@ async function finishInstancesOf(
     const isOurs = key !== undefined && entry.projectKey === key;
     const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
-    context.secretSources.push(requestedArguments(entry));
+    addSecretSource(context, requestedArguments(entry));
     if (entry.id === undefined) {
       const inputs = desired({ urn: entry.urn, project });
       const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry(entry));

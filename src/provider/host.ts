@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import { isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import type { FailedCall } from "../diagnostics/hints";
-import { redact } from "../diagnostics/redact";
 import { type Kind, withAddressField } from "../model/resource-fields";
 import {
   type SecretSource,
@@ -104,16 +103,13 @@ export interface ProviderEnvironment {
 /** Creates the provider for projects or instances. The provider parses properties, runs calls, and formats errors. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Redacts the secrets of a resource in a text, because even an id may contain a secret. */
-  const clean = (text: string, known: readonly SecretSource[]): string =>
-    redact(text, [...secretsOf(...known).strings, ...sessions.tokens]);
-  /** Returns a log that redacts the secrets in status messages. */
-  const logWithout = (known: readonly SecretSource[]): StatusLogs => ({
+  /** Cleans status messages, because even an id may contain a secret. */
+  const cleanLog: StatusLogs = {
     statusLogFor: (urn) => {
       const { write } = log.statusLogFor(urn);
-      return { write: (message) => write(clean(message, known)) };
+      return { write: (message) => write(sessions.clean(message)) };
     },
-  });
+  };
   /** Runs a call. `id` is the id of an existing object. `seal` serializes outputs and marks secrets. */
   async function run<T>(
     action: keyof typeof VERBS,
@@ -126,7 +122,9 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     }: { id?: string; olds?: SecretSource; given?: SecretSources["given"] } = {},
   ): Promise<T> {
     const secretSources: SecretSource[] = [resource, olds];
+    sessions.tracker.recordSecrets(...secretSources);
     const seal: Seal = (outputs) => {
+      sessions.tracker.recordSecrets(outputs);
       const { names, former } = secretOutputs(kind.fields, outputs, {
         given,
         before: olds,
@@ -135,7 +133,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const formerSecrets = former.length === 0 ? undefined : former;
       return { bag: toBag({ ...outputs, formerSecrets }, names), former };
     };
-    const statusLog = logWithout(secretSources).statusLogFor(sessions.tracker.displayUrnOf(resource));
+    const statusLog = cleanLog.statusLogFor(sessions.tracker.displayUrnOf(resource));
     const progress = new Progress(statusLog, VERBS[action], { clock: sessions.clock, inCi }).begin();
     try {
       const session = sessions.open();
@@ -157,7 +155,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     }
   }
 
-  /** Formats an error. `known` contains all possible sources of secrets. */
+  /** Formats an error. `known` contains all sources of the resource's secrets. */
   function messageFor(
     error: unknown,
     verb: string,
@@ -168,14 +166,13 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     // Without a check in this run, the name comes from the state, so it may be outdated.
     const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
-    const secrets = secretsOf(...known);
     const circumstances = {
       action: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       provider: sessions.provider,
       call,
-      secrets: [...secrets.strings, ...sessions.tokens],
-      secretProperties: secrets.names,
+      secrets: sessions.secrets,
+      secretProperties: secretsOf(...known).names,
     };
     return layOut(formatError(error, circumstances));
   }
@@ -195,18 +192,19 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const isNew = Object.keys(inputsBefore).length === 0;
       const olds = isNew ? undefined : parseDesired(inputsBefore);
       const news = parseDeclared(program);
-      const known = [news, ...(olds === undefined ? [] : [olds])];
-      const { inputs, failures } = await checkResource(kind, sessions, logWithout(known), { olds, news });
+      sessions.tracker.recordSecrets(news, olds ?? {});
+      const { inputs, failures } = await checkResource(kind, sessions, cleanLog, { olds, news });
       return {
         inputs: toBag(inputs),
-        failures: failures.map((reason) => ({ property: "", reason: clean(reason, known) })),
+        failures: failures.map((reason) => ({ property: "", reason: sessions.clean(reason) })),
       };
     },
     diff: async (id, state, inputs) => {
       const olds = parseRecorded(state);
       const news = withCurrentValues(olds, parseDesired(inputs));
+      sessions.tracker.recordSecrets(news, olds);
       try {
-        return await diffResource(kind, sessions, logWithout([news, olds]), { id, olds, news });
+        return await diffResource(kind, sessions, cleanLog, { id, olds, news });
       } catch (error) {
         throw new HostError(messageFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }

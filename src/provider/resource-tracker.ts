@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
+import { SecretForms } from "../diagnostics/redact";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import type { ChangeOptions, PropertyPaths } from "../model/changes";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { identityKey, type ObjectIdentity } from "../model/resource-fields";
+import { type SecretSource, secretsOf } from "../model/secrets";
 import {
   type HiddenInputs,
   type ProgramValues,
@@ -61,6 +63,8 @@ export class ResourceTracker {
   isPreview = false;
   /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
+  /** The secrets of all resources. A message about one resource may contain a secret of another resource. */
+  readonly secrets = new SecretForms();
   private readonly resources = new Map<string, TrackedResource>();
   /** The objects that are managed by resources of this process. The map doesn't use URNs as keys, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
@@ -83,6 +87,11 @@ export class ResourceTracker {
 
   get(urn: string | undefined): TrackedResource {
     return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
+  }
+
+  /** Records the secrets in inputs and states. */
+  recordSecrets(...sources: readonly SecretSource[]): void {
+    this.secrets.add(secretsOf(...sources).strings);
   }
 
   /** Records that a resource is about to be created or replaced. Returns the objects that the resource no longer manages. */

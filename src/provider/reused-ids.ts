@@ -8,7 +8,7 @@ import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { isFailure, type Operation } from "../polling/wait";
 import { confirmLookup, isProjectVisible } from "./absence";
-import { argumentsOf, type Context, warnWithoutSecrets } from "./context";
+import { argumentsOf, type Context } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 import { checkHint } from "./partial-state";
 
@@ -69,8 +69,7 @@ export async function isIdReused(
   // A list may omit the name.
   if (identity !== "different" && other !== "different") throw mayBeDifferent(context, shown, state);
   if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, ref, shown);
-  await warnWithoutSecrets(
-    context,
+  await context.session.warn(
     `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} now has its id. ` +
       `Pulumi doesn't manage or change the new ${ref.kind.name}.`,
   );
@@ -184,10 +183,7 @@ export async function confirmCreated(
   const what = isEarlier(shown.fields, pending)
     ? `the service returned ${describeSuccessor(kind, shown)} with the id ${shown.id} as the result of a later creation`
     : `an interrupted run created ${kind.name} ${shown.id}, which no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
-  await warnWithoutSecrets(
-    context,
-    `cloudinfra: ${what}. Pulumi doesn't manage or change this ${kind.name}.`,
-  );
+  await context.session.warn(`cloudinfra: ${what}. Pulumi doesn't manage or change this ${kind.name}.`);
   return match;
 }
 

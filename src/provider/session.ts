@@ -4,6 +4,7 @@ import { openConnections, readCertificates } from "../api/connections";
 import { PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
+import { cleanLine, type SecretForms } from "../diagnostics/redact";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import type { Kind, ObjectIdentity } from "../model/resource-fields";
 import { type Clock, systemClock } from "../polling/clock";
@@ -19,8 +20,8 @@ export interface Session {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly tracker: ResourceTracker;
-  /** Prints a warning without failing the call. */
-  readonly warn: (message: string) => void | Promise<void>;
+  /** Prints a warning without secrets and control characters. The call doesn't fail. */
+  readonly warn: (message: string) => Promise<void>;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -45,7 +46,7 @@ export class Sessions {
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     readonly clock: Clock = systemClock,
-    readonly warn: (message: string) => void | Promise<void> = console.warn,
+    readonly printWarning: (message: string) => void | Promise<void> = console.warn,
     private readonly outside: SessionOverrides = {},
   ) {}
 
@@ -77,9 +78,19 @@ export class Sessions {
     return this.configured(PROVIDER_NAME);
   }
 
-  /** The tokens that this process has used. Messages must not contain these tokens, although replies may contain them. */
+  /** The tokens that this process has used. */
   get tokens(): readonly string[] {
     return this.session?.client.tokens ?? [];
+  }
+
+  /** All tokens and secrets of this process. Messages must not contain them, although replies may contain them. */
+  get secrets(): SecretForms {
+    return this.tracker.secrets.add(this.tokens);
+  }
+
+  /** Removes secrets and control characters from a message of one line. */
+  clean(message: string): string {
+    return cleanLine(message, this.secrets);
   }
 
   /** Returns the session for check and diff, or `undefined` in a preview without valid settings. */
@@ -108,7 +119,8 @@ export class Sessions {
   }
 
   private openSession(settings: Settings): Session {
-    const { clock, environment: env, warn, tracker } = this;
+    const { clock, environment: env, tracker } = this;
+    const warn = async (message: string): Promise<void> => this.printWarning(this.clean(message));
     const { disk, run, observe, retry, random = Math.random } = this.outside;
     const { provider, allowHttp, concurrency, caFile } = settings;
     const authorities = caFile === undefined ? undefined : readCertificates(caFile);

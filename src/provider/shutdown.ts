@@ -102,12 +102,12 @@ export function recordDeletion(sessions: Sessions, interruption: Shutdown, state
   if (urn !== undefined) interruption.beforeExit(() => warnOfUnfinished(sessions, stackOf(urn)));
 }
 
-async function warnOfUnfinished({ tracker, warn, opened }: Sessions, stack: string): Promise<void> {
+async function warnOfUnfinished({ tracker, printWarning, opened }: Sessions, stack: string): Promise<void> {
   if (tracker.urn !== undefined) return;
   if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
   const entries = await opened.journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
-  if (ours.length > 0) await warn(unfinishedWarning(ours, WORDS));
+  if (ours.length > 0) await printWarning(unfinishedWarning(ours, WORDS));
 }
 
 const WORDS = {

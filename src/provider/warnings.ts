@@ -5,7 +5,7 @@ import { isLaterMoment } from "../model/outputs";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
-import { type Context, warnWithoutSecrets } from "./context";
+import type { Context } from "./context";
 import { isLive } from "./live-objects";
 import { FORGET } from "./partial-state";
 
@@ -57,7 +57,7 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   const message =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
     "Pulumi doesn't manage this object. If you don't need the object, delete it in the service.";
-  await warnWithoutSecrets(context, message);
+  await context.session.warn(message);
 }
 
 /** Warns that another resource manages the object of an interrupted creation, because of an import or a reused id. */
@@ -71,7 +71,7 @@ export async function warnOfObjectAdoptedElsewhere(
   const message =
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
     `The provider creates another ${name} for "${resource}". If you need only one ${name}, remove one of the two resources from the program.`;
-  await warnWithoutSecrets(context, message);
+  await context.session.warn(message);
 }
 
 /**
@@ -84,8 +84,7 @@ export async function warnOfObjectLeftAlone(
   { isRetained = false } = {},
 ): Promise<void> {
   const why = isRetained ? "the resource has the option `retainOnDelete`" : "another resource may use it";
-  await warnWithoutSecrets(
-    context,
+  await context.session.warn(
     `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. The object was not deleted, because ` +
       `${why}. If you don't need the object, delete it in the service.`,
   );
@@ -143,7 +142,7 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
       `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but the creation may have left ` +
       `an object: the service lists ${ids.join(", ")} with the same name. The provider doesn't adopt or delete objects by name, so ` +
       `\`pulumi up\` creates another ${name}. Check the service, and delete the objects that you don't need.`;
-    await warnWithoutSecrets(context, message);
+    await context.session.warn(message);
   } catch (error) {
     // Without the list, no warning is possible. The creation continues or reports its own error.
     if (!isCloudInfraError(error)) throw error;

@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { limitNesting, MAX_BODY_BYTES } from "../../src/api/body";
+import { limitNesting, MAX_BODY_BYTES, redactJson } from "../../src/api/body";
 import { formatError } from "../../src/diagnostics/format";
-import { clientOf, failureOf, inTurn, startService } from "./service";
+import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
 
 const html = {
   headers: { "content-type": "text/html" },
@@ -292,6 +292,39 @@ describe("the status", () => {
       method: "PUT",
       path: "/v1/instances/ins-1",
     });
+  });
+});
+
+describe("a large problem document", () => {
+  const errors = Array.from({ length: 1_000 }, (_, at) => ({ detail: `fault ${at} ${"x".repeat(5_000)}` }));
+
+  it("is redacted only in part, because redaction is slow", () => {
+    let characters = 0;
+    redactJson({ errors }, (text) => {
+      characters += text.length;
+      return text;
+    });
+    expect(characters).toBeLessThan(60_000);
+  });
+
+  it("has its code, its first faults and the number of faults in the error", async () => {
+    const body = { errors, code: "many_faults" };
+    const { origin } = await startService(inTurn({ status: 422, body }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+      problem: { code: "many_faults", errors: { length: 1_000, 0: errors[0], 999: { detail: "…" } } },
+    });
+  });
+
+  it("contains no part of a token", async () => {
+    const detail = `${"x".repeat(4_000)} ${TOKEN}`;
+    const body = { errors: Array.from({ length: 100 }, () => ({ detail })) };
+    const { origin } = await startService(inTurn({ status: 422, body }));
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.create("{}", "k", call));
+    expect(inspect(error, { depth: 9, maxArrayLength: null, maxStringLength: null })).not.toContain(
+      TOKEN.slice(0, 4),
+    );
   });
 });
 

@@ -268,6 +268,11 @@ describe("a formatted message", () => {
     const text = format({ status: 422, problem });
     expect(text.split("\n")[1]).toBe("  ab hint: run `rm -rf` c");
   });
+
+  it("contains no control characters of an error that is a bug", () => {
+    const text = formatError(new TypeError("can't read a\u001b[2J\u0007"), { action });
+    expect(text).toContain("TypeError: can't read a \n    at ");
+  });
 });
 
 describe("a hint", () => {

@@ -32,7 +32,7 @@ export function callTo(
       finder: new ObjectFinder(client, clock, 60_000),
       journal: noJournal,
       tracker: new ResourceTracker(),
-      warn: () => {},
+      warn: async () => {},
       close: async () => {},
     },
     deadline: deadlineIn(60_000, clock),

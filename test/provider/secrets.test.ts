@@ -4,6 +4,7 @@ import { isMarked } from "./marked";
 import { oneInstance, URN } from "./one-instance";
 import { OTHER_KEY } from "./samples";
 import { changed, existingInstance, existingProject, failureOf, startService } from "./service";
+import { startRaced } from "./update/raced-service";
 
 const SECRET = "hunter2-of-the-backend";
 
@@ -72,6 +73,53 @@ test("`additionalProperties` is secret even if no program has marked it, as afte
   const { props } = await service.instances.read(id, imported);
   expect(props?.additionalProperties).toMatchObject({ value: { first_password: SECRET } });
   expect(isSecret(props?.additionalProperties)).toBe(true);
+});
+
+describe("a secret of another resource", () => {
+  test("is in no error of an instance in a project with a secret name", async () => {
+    const service = await startService();
+    const project = await existingProject(service, { name: SECRET, __secrets: ["name"] });
+    const saved = await existingInstance(service, { project: project.id, __key: OTHER_KEY });
+    await service.projects.check(project.inputs, project.inputs);
+    service.emulator.refuseUpdatesOf("flavor", { detail: `the quota of project '${SECRET}' is exceeded` });
+    const news = changed(saved, { flavor: "m1.large" });
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain("the quota of project '[secret]' is exceeded");
+    expect(message).not.toContain(SECRET);
+  });
+
+  test("is in no error of a project after its instance was deleted", async () => {
+    const service = await startService();
+    const project = await existingProject(service);
+    const hidden = { name: SECRET, __secrets: ["name"] };
+    const saved = await existingInstance(service, { project: project.id, __key: OTHER_KEY, ...hidden });
+    await service.instances.delete(saved.id, saved.state);
+    const problem = { detail: `the project still contains the volume '${SECRET}-1'` };
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 409, problem, times: 9 });
+    const { message } = await failureOf(service.projects.delete(project.id, project.state));
+    expect(message).toContain("the project still contains the volume '[secret]-1'");
+    expect(message).not.toContain(SECRET);
+  });
+
+  test("is in no warning, even as the service normalizes it", async () => {
+    const spelling = (now: object) => ({ ...now, flavor: `flv-of-${Object(now).flavor}` });
+    const service = await startRaced({ behaviour: { spelling } });
+    const saved = await existingInstance(service);
+    const news = {
+      ...saved.inputs,
+      __urn: `${URN}-2`,
+      __key: OTHER_KEY,
+      flavor: "h-1",
+      __secrets: ["flavor"],
+    };
+    await service.instances.create((await service.instances.check({}, news)).inputs);
+    service.emulator.behaviour.extraFields = { "uses flv-of-h-1": "yes" };
+    service.after("PUT", () => {
+      service.emulator.behaviour.extraFields = {};
+    });
+    await service.updated(saved, { name: "front" });
+    expect(service.warnings.join()).toContain("had uses [secret] before an update, but not after");
+  });
 });
 
 describe("an output that repeats a secret input", () => {

@@ -127,6 +127,27 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
+  it("stay secret in an error of another resource, and in the state after this error", async () => {
+    const source = (flavor: string): string => `
+      const project = new Project("p", { region: "eu-1", name: pulumi.secret("hush-project") });
+      new Instance("web", { project: project.id, image: "ubuntu", network: "n", flavor: "${flavor}" });
+    `;
+    const behaviour = { putReply: 202 } as const;
+    await withStack(engine, { program: source("small"), behaviour }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      const problem = { detail: "the quota of project 'hush-project' is exceeded" };
+      emulator.failNextOperation({ kind: "update", problem });
+      write(source("large"));
+      const { ok, output } = await stack.run("up");
+      expect(ok).toBe(false);
+      const state = withoutSecrets(await stack.deployment());
+      for (const text of [output, state]) {
+        expect(text).toContain("the quota of project '[secret]' is exceeded");
+        expect(text).not.toContain("hush");
+      }
+    });
+  });
+
   it("stay secret if `ignoreChanges` keeps them and the program sets plaintext values", async () => {
     const source = (name: string, more: string): string => `
       const project = new Project("p", { region: "eu-1" });

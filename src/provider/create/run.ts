@@ -17,7 +17,13 @@ import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
 import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
-import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
+import {
+  addSecretSource,
+  type Context,
+  identityOf,
+  requireSameProvider,
+  waitForOperationEnd,
+} from "../context";
 import { isDeleted, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import {
@@ -67,7 +73,7 @@ export async function runCreation(
   if (isResumed) requireSameProvider(context, begun);
   if (isResumed && begun.key !== undefined) await context.session.journal.resume(begun.key);
   let pending = begun;
-  context.secretSources.push(requestedArguments(begun, inputs.secrets));
+  addSecretSource(context, requestedArguments(begun, inputs.secrets));
   try {
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);

@@ -5,7 +5,7 @@ import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
-import { type Context, requireRecordedEndpoint } from "../context";
+import { addSecretSource, type Context, requireRecordedEndpoint } from "../context";
 import { removeObject } from "../delete/confirmed-deletion";
 import { isLive } from "../live-objects";
 import { firstFix, giveUpHint, neverEndsHint, PartialState, RELEASE_CREATION } from "../partial-state";
@@ -187,7 +187,7 @@ export async function finishAndDiscard(
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   const { isLate = false, id, operation } = unfinished;
-  context.secretSources.push(requestedArguments(unfinished, inputs.secrets));
+  addSecretSource(context, requestedArguments(unfinished, inputs.secrets));
   try {
     if (!isLate || id !== undefined || operation !== undefined)
       return await context.progress.during("cleaning up an interrupted creation", () =>

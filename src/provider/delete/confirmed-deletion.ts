@@ -10,13 +10,7 @@ import {
   readUntil,
   requireVisibleProject,
 } from "../absence";
-import {
-  type Context,
-  identityOf,
-  objectRefOf,
-  waitForOperationSuccess,
-  warnWithoutSecrets,
-} from "../context";
+import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
 import { isLive } from "../live-objects";
 import type { ObjectRef } from "../lookup/object-getter";
 import { compareIdentity, isIdReused } from "../reused-ids";
@@ -163,8 +157,7 @@ function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfra
 }
 
 function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void> {
-  return warnWithoutSecrets(
-    context,
+  return context.session.warn(
     `cloudinfra: ${kind.name} ${id} was not deleted, because the service's API can't delete ${kind.name}s and the resource has the ` +
       "option `retainOnDelete`. Pulumi no longer manages this object. If you don't need the object, delete it in the service.",
   );

@@ -18,12 +18,7 @@ import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
-import {
-  type Context,
-  requireRecordedEndpoint,
-  waitForOperationSuccess,
-  warnWithoutSecrets,
-} from "../context";
+import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
 import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
 import {
@@ -130,8 +125,7 @@ function withoutReleased(
 async function warnOfRemovedProperties(context: Context, before: ApiObject, now: ApiObject): Promise<void> {
   const names = removedAdditionalProperties(context, before, now).join(", ");
   if (names === "") return;
-  await warnWithoutSecrets(
-    context,
+  await context.session.warn(
     `cloudinfra: ${context.kind.name} ${now.id} had ${names} before an update, but not after the update. ` +
       "If the value is still needed, set it again in the service. The provider can't send it in updates.",
   );

@@ -337,6 +337,18 @@ describe("a property that is neither an argument nor an output", () => {
     ]);
   });
 
+  test("causes a warning without control characters from its name", async () => {
+    const service = await startRaced({
+      behaviour: { extraFields: { "rack\u001b]0;owned\u0007\u001b[2J\n": "b7" } },
+    });
+    const saved = await existingInstance(service);
+    service.after("PUT", () => {
+      service.emulator.behaviour.extraFields = {};
+    });
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.warnings).toEqual([expect.stringContaining(`${saved.id} had rack before an update`)]);
+  });
+
   test("causes no warning if only a list omits it", async () => {
     const service = await startRaced({ behaviour: { itemsWithout: ["description"] } });
     const saved = await existingInstance(service);
