@@ -2,6 +2,7 @@ import type { ApiObject } from "../api/client";
 import { comparableId } from "../api/objects";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
+import { oneLine } from "../diagnostics/redact";
 import { referencedId } from "../model/changes";
 import { instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
@@ -108,7 +109,7 @@ function report(
     console.log(JSON.stringify(result, null, 2));
     return;
   }
-  for (const omission of omitted) console.error(describeOmission(omission));
+  for (const omission of omitted) console.error(oneLine(describeOmission(omission)));
   if (isEmpty) {
     console.log(`Project ${project} has no instances to import. No file was written.`);
     return;

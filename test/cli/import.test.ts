@@ -94,6 +94,11 @@ describe("`import`", () => {
     });
   });
 
+  it("prints no control characters from the id of an omitted instance", async () => {
+    const { run } = await imported({ instances: [{ ...INSTANCE, id: "9\u001b]0;owned\u0007", flavor: "" }] });
+    expect((await run([])).stderr).toContain("instance 9 is omitted: the service returned no flavor\n");
+  });
+
   it("omits instances of other projects that the service returns anyway, and those that can't be declared", async () => {
     const others = [
       { ...INSTANCE, id: 8, project: 102 },

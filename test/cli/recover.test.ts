@@ -304,8 +304,9 @@ describe("recover", () => {
   it("reports which objects of entries the stack has, because `pulumi stack --show-ids` doesn't show them all", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
-    await journal.extend(KEY, { id: "ins-live" });
-    const rows = ["ins-live", "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
+    const id = "ins-live\u001b[2J";
+    await journal.extend(KEY, { id });
+    const rows = [id, "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
     const { code, stdout } = await recover(["--file", write(exported({ resources: rows }))]);
     expect(code).toBe(0);
     expect(stdout).toContain("the object ins-live, which the stack manages. Keep the object.");
