@@ -30,6 +30,14 @@ const projectEntries = {
   description: v.optional(v.string("description must be a string")),
 };
 
+/** Unlike `v.record`, a map also accepts keys such as `constructor` and `__proto__`. */
+const labels = v.pipe(
+  v.custom<object>((value) => typeof value === "object" && value !== null, "labels must be an object"),
+  v.transform((value) => new Map<string, unknown>(Object.entries(value))),
+  v.map(text("a label key"), v.string("a label must be a string")),
+  v.transform((all): Record<string, string> => Object.fromEntries(all)),
+);
+
 const updateEntries = {
   project: v.optional(text("project")),
   name: text("name"),
@@ -38,9 +46,7 @@ const updateEntries = {
   network: catalogued("network"),
   public_ip: v.optional(catalogued("public_ip")),
   ssh_keys: v.optional(v.array(sshKey, "ssh_keys must be an array")),
-  labels: v.optional(
-    v.record(text("a label key"), v.string("a label must be a string"), "labels must be an object"),
-  ),
+  labels: v.optional(labels),
 };
 
 const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;

@@ -45,6 +45,22 @@ describe("creating", () => {
     expect(ready.body.revision).not.toBe(creating.body.revision);
   });
 
+  test.each(["constructor", "prototype", "__proto__", "toString"])(
+    "a label may have the name of a built-in property: %s",
+    async (key) => {
+      const { call, emulator } = await open();
+      const project = emulator.addProject().id;
+      const labels = Object.fromEntries([[key, "x"]]);
+      expect((await call("POST", "/v1/instances", instanceBody(project, { labels }))).status).toBe(202);
+      const [id] = emulator.instances.keys();
+      const { body } = await call("GET", `/v1/instances/${id}`);
+      expect(Object.entries(Object(body.labels))).toEqual([[key, "x"]]);
+      const wrong = Object.fromEntries([[key, 1]]);
+      const { errors } = (await call("POST", "/v1/instances", instanceBody(project, { labels: wrong }))).body;
+      expect(errors).toMatchObject([{ pointer: `/labels/${key}`, detail: "a label must be a string" }]);
+    },
+  );
+
   test("the field that ipField names contains the address", async () => {
     const { call, emulator, given } = await open();
     const path = `/v1/instances/${given({ public_ip: "auto" }).instance}`;

@@ -73,7 +73,7 @@ describe("the result of the operation", () => {
 
   test("that can't be read causes an error that names the object", async () => {
     const service = await startService();
-    service.emulator.fail({ method: "GET", path: "/v1/instances/", kind: "status", status: 403, times: 9 });
+    service.emulator.fail({ method: "GET", path: /^\/v1\/instances/, kind: "status", status: 403, times: 9 });
     const error = await failureOf(existingInstance(service));
     const [id] = service.emulator.instances.keys();
     expect(error.message).toContain("forbidden (403)");

@@ -3,7 +3,7 @@ import { collect } from "../../src/api/pagination";
 import { CloudInfraError } from "../../src/diagnostics/error";
 
 /** How a fake service answers a GET of one object. */
-export type GetAnswer = "offered" | "404 to all" | "405";
+export type GetAnswer = "offered" | "404 to all" | "405" | "403";
 
 /** A fake client of a service, with its objects by id and a log of the requests. */
 export class FakeService {
@@ -68,6 +68,7 @@ export class FakeService {
   private async get(kind: "projects" | "instances", id: string): Promise<ApiObject> {
     await this.ask(`GET ${kind} ${id}`);
     if (this.failure) throw this.failure;
+    if (this.getAnswer === "403") throw new CloudInfraError("forbidden", "403", { status: 403 });
     if (this.getAnswer === "405") throw new CloudInfraError("unsupported", "405", { status: 405 });
     const found = this[kind].get(id);
     if (found === undefined || this.unread.has(id) || this.getAnswer === "404 to all")

@@ -51,7 +51,7 @@ describe("a creation that continues after its timeout", () => {
     const { service, web } = await oneInstance();
     const refused = service.emulator.fail({
       method: "GET",
-      path: "/v1/instances/",
+      path: /^\/v1\/instances/,
       kind: "status",
       status: 403,
       times: 99,

@@ -24,7 +24,7 @@ import {
   requireSameProvider,
   waitForOperationEnd,
 } from "../context";
-import { isDeleted, withOmittedFields } from "../lookup/object-getter";
+import { isDeleted, isDenied, withOmittedFields } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import {
   compareCreated,
@@ -252,21 +252,24 @@ async function readCreatedObject(
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, doesn't exist`;
   const gone = new CloudInfraError("no_result", missing, details);
   if (isResumed && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
+  let denial: CloudInfraError | undefined;
   try {
     // A valid result link doesn't prove that the service supports GET for single objects.
     const object = await client.readResult(operation, context);
     if (!isResumed || !isDeleted(object)) return object;
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
+    if (isDenied(error)) denial = withDetails(error, details);
+    else if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, details);
   }
   const ref = { kind: context.kind, id, project: sentFields(pending).project };
-  const seen = isResumed ? findCreated(context, ref) : waitUntilListed(context, ref);
+  const seen = isResumed && denial === undefined ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error) ? withDetails(error, details) : error;
   });
   if (object !== undefined) return object;
-  throw gone;
+  // A missing permission proves nothing about the object.
+  throw denial ?? gone;
 }
 
 /** Derives the key of the next attempt from the previous key. A different machine with the saved key derives the same keys. */

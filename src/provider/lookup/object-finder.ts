@@ -45,7 +45,7 @@ export class ObjectFinder {
       const seen = await this.inTime(cache, cache.seek(ref.id, isPatient), ref, options);
       if (seen !== "costly") return toLookupResult(seen === "missing" ? undefined : seen, "list");
     }
-    const alone = await this.gets.get(ref, options);
+    const alone = await this.get(ref, options);
     return alone ?? resultInList(await this.inTime(cache, cache.recent(), ref, options), ref);
   }
 
@@ -56,7 +56,12 @@ export class ObjectFinder {
 
   /** Looks up an object without the cache. If the service doesn't support GET, the object is looked up in a list. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
-    return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
+    return (await this.get(ref, options)) ?? this.findInList(ref, options);
+  }
+
+  /** Reads an object with GET. Returns `undefined` if the service doesn't support GET for this object. */
+  private get(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
+    return this.gets.get(ref, options, () => this.findInList(ref, options));
   }
 
   /** Looks up an object in a complete list that is requested after this call. */
@@ -75,7 +80,7 @@ export class ObjectFinder {
       if (isWhole || objects.has(ref.id)) return resultInList(objects, ref);
       await this.probeGet(ref.kind, objects, options);
     }
-    const alone = this.gets.works(ref.kind) ? await this.gets.get(ref, options) : undefined;
+    const alone = this.gets.works(ref.kind) ? await this.get(ref, options) : undefined;
     // GET may still return a deleted object long after the object has disappeared from the list.
     return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
@@ -93,9 +98,13 @@ export class ObjectFinder {
     last = ref,
   ): Promise<LookupResult> {
     if ("missing" in first && first.missing === "list") {
-      const result = await this.gets.get(ref, options);
+      const result = await this.get(ref, options);
       if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
-      return this.findInList(last, options);
+      const again = await this.findInList(last, options);
+      const denial = this.gets.denialOf(ref.kind);
+      // If GET was rejected with 403, a list may omit objects that the token can't read.
+      if (denial !== undefined && "missing" in again && !again.isDeleted) throw denial;
+      return again;
     }
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
@@ -197,7 +206,8 @@ export class ObjectFinder {
       if (id === undefined || !this.gets.mayProbe(kind)) return;
       this.gets.recordProbe(kind);
       try {
-        await this.gets.get({ kind, id, project: undefined }, options);
+        const ref = { kind, id, project: undefined };
+        await this.gets.get(ref, options, async () => resultInList(objects, ref));
       } catch (error) {
         // The GET is only a test, so its failure must not affect the call.
         if (!isCloudInfraError(error)) throw error;

@@ -1,5 +1,5 @@
 import type { ApiObject, CallOptions, Client } from "../../api/client";
-import { isCloudInfraError } from "../../diagnostics/error";
+import { type CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import type { Progress } from "../progress";
@@ -16,8 +16,10 @@ class GetSupport {
   works = false;
   isRefused = false;
   refusals = 0;
+  /** The error of a rejected GET for an object that a list contains. It may mean that the token lacks a permission. */
+  denial: CloudInfraError | undefined;
   probes = 0;
-  /** The ids of objects that a list contains but GET doesn't find. A list may lag, so these ids prove nothing about other ids. */
+  /** The ids of objects that a list contains but GET doesn't return. A list may lag, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 
@@ -42,13 +44,34 @@ export class ObjectGetter {
     return isRefused || contradicted.has(id);
   }
 
+  /** Returns the error of a rejected GET for an object that a list contains, unless GET has worked. */
+  denialOf(kind: Kind): CloudInfraError | undefined {
+    return this.of(kind).denial;
+  }
+
   /**
    * Reads an object. If GET has worked before, a rejected request is repeated once, because a single rejection may be an error.
    *
+   * @param findListed looks up the object in a list. Some gateways return 400 or 403 for requests that the service doesn't define. If GET
+   * has never worked, and a list contains the object, the list is used instead
    * @returns `undefined` if the service doesn't support GET for this object
    */
-  async get(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
-    return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options);
+  async get(
+    ref: ObjectRef,
+    options: LookupOptions,
+    findListed: () => Promise<LookupResult>,
+  ): Promise<LookupResult | undefined> {
+    if (this.isUnsupported(ref)) return undefined;
+    try {
+      return await this.confirmed(ref, options);
+    } catch (error) {
+      if (!this.isDenial(ref, error)) throw error;
+      const listed = await findListed();
+      // The token may lack the permission to read the object, so the object may exist.
+      if ("missing" in listed && !listed.isDeleted) throw error;
+      this.recordDenial(ref, error);
+      return listed;
+    }
   }
 
   /**
@@ -60,17 +83,18 @@ export class ObjectGetter {
   async getListed(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     const result = this.hasWorked(ref) ? await this.once(ref, options) : undefined;
     if (result !== undefined && "found" in result) return result;
-    const learned = this.of(ref.kind);
-    learned.contradicted.add(ref.id);
-    if (learned.works) learned.contradicted.clear();
-    if (learned.contradicted.size >= ENOUGH_EVIDENCE) this.refused(ref.kind, ENOUGH_EVIDENCE);
+    this.recordContradiction(ref);
     return undefined;
   }
 
   /** Reads an object that a list contains. A single earlier rejection of GET is ignored. */
   async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
-    const first = await this.confirmed(ref, options);
+    const first = await this.confirmed(ref, options).catch((error: unknown) => {
+      if (!this.isDenial(ref, error)) throw error;
+      this.recordDenial(ref, error);
+      return undefined;
+    });
     const isMissing = first !== undefined && !("found" in first);
     const result = isMissing ? await this.getListed(ref, options) : first;
     return result !== undefined && "found" in result ? result.found : undefined;
@@ -104,7 +128,7 @@ export class ObjectGetter {
   private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
       const found = await ref.kind.requests(this.client).get(ref.id, options);
-      Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0 });
+      Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0, denial: undefined });
       this.of(ref.kind).contradicted.clear();
       this.onFound(ref, found);
       return toLookupResult(found, "get");
@@ -114,6 +138,23 @@ export class ObjectGetter {
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
       return undefined;
     }
+  }
+
+  /** Reports whether an error may mean that the service doesn't support GET. If GET has worked, the token lacks a permission. */
+  private isDenial(ref: ObjectRef, error: unknown): error is CloudInfraError {
+    return isCloudInfraError(error) && isDenied(error) && !this.hasWorked(ref);
+  }
+
+  private recordDenial(ref: ObjectRef, denial: CloudInfraError): void {
+    this.of(ref.kind).denial = denial;
+    this.recordContradiction(ref);
+  }
+
+  private recordContradiction({ kind, id }: ObjectRef): void {
+    const learned = this.of(kind);
+    learned.contradicted.add(id);
+    if (learned.works) learned.contradicted.clear();
+    if (learned.contradicted.size >= ENOUGH_EVIDENCE) this.refused(kind, ENOUGH_EVIDENCE);
   }
 
   private refused(kind: Kind, times = 1): void {
@@ -127,6 +168,11 @@ export class ObjectGetter {
     this.kinds.set(name, learned);
     return learned;
   }
+}
+
+/** Reports whether a request was rejected with 400 or 403. */
+export function isDenied({ code, status }: CloudInfraError): boolean {
+  return code === "forbidden" || (code === "refused" && status === 400);
 }
 
 type LookupMethod = "get" | "list";

@@ -95,7 +95,8 @@ describe("an instance that the state holds under its id, while its creation is u
   async function unread() {
     const { service, web } = await oneInstance();
     const unreadable = service.emulator.fail({
-      path: "/v1/instances/",
+      method: "GET",
+      path: /^\/v1\/instances/,
       kind: "status",
       status: 403,
       times: 99,

@@ -198,6 +198,53 @@ describe("if the service doesn't offer GET for single objects,", () => {
   });
 });
 
+describe("a GET that returns 403", () => {
+  test("is ignored if GET has never worked and the list contains the object, because the service may not define GET", async () => {
+    const { fake, finder, options } = service(3);
+    fake.getAnswer = "403";
+    for (const id of ["ins-1", "ins-2", "ins-3"]) {
+      const { found } = Object(await finder.find(instance(id), options));
+      expect(await finder.completeListItem(found, instance(id), options)).toBe(found);
+    }
+    expect(fake.countOf("GET")).toBe(3);
+  });
+
+  test("is an error if the list doesn't contain the object, and never counts as its absence", async () => {
+    const { fake, finder, options } = service(2);
+    fake.getAnswer = "403";
+    fake.unlisted.add("ins-1");
+    for (const id of ["ins-2", "ins-1"]) await finder.find(instance(id), options).catch(() => {});
+    await expect(finder.find(instance("ins-1"), options)).rejects.toMatchObject({ code: "forbidden" });
+    const first = await finder.findInList(instance("ins-1"), options);
+    await expect(finder.findAgain(instance("ins-1"), first, options)).rejects.toMatchObject({
+      code: "forbidden",
+    });
+  });
+
+  test("never counts as an absence after the GETs of two other objects were rejected", async () => {
+    const { fake, finder, options } = service(3);
+    fake.getAnswer = "403";
+    fake.unlisted.add("ins-1");
+    for (const id of ["ins-2", "ins-3"]) await finder.find(instance(id), options);
+    const first = await finder.find(instance("ins-1"), options);
+    await expect(finder.findAgain(instance("ins-1"), first, options)).rejects.toMatchObject({
+      code: "forbidden",
+    });
+  });
+
+  test.each([true, false])(
+    "is an error without a list if GET has worked before (in this process: %s)",
+    async (inProcess) => {
+      const { fake, finder, options } = service(2);
+      if (inProcess) await finder.find(instance("ins-2"), options);
+      fake.getAnswer = "403";
+      const ref = { ...instance("ins-1"), wasReadByGet: !inProcess };
+      await expect(finder.find(ref, options)).rejects.toMatchObject({ code: "forbidden" });
+      expect(fake.countOf("LIST")).toBe(0);
+    },
+  );
+});
+
 describe("lookups of deleted objects", () => {
   /** A deletion, as this process does it. */
   async function deleted(

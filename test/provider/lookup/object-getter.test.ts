@@ -61,6 +61,55 @@ describe.each([404, 405, 501])("an instance whose GET is answered with %d", (sta
   );
 });
 
+describe.each([400, 403, 404, 405, 501])(
+  "an instance at a service that doesn't define GET of single instances, and returns %d",
+  (status) => {
+    async function undefinedGet() {
+      const scene = await oneInstance();
+      const fault = { method: "GET", path: /^\/v1\/instances\/[^/]+$/, kind: "status", status } as const;
+      scene.service.emulator.fail({
+        ...fault,
+        problem: { code: undefined },
+        times: Number.POSITIVE_INFINITY,
+      });
+      return scene;
+    }
+
+    test("is created, updated, refreshed and destroyed with lists", async () => {
+      const { service, web } = await undefinedGet();
+      expect([await web.up(), await web.up({ flavor: "m1.large" })]).toEqual([undefined, undefined]);
+      service.emulator.edit(web.inState().id, { flavor: "m1.tiny" });
+      await web.refresh();
+      expect(web.inState().inputs).toMatchObject({ flavor: "m1.tiny" });
+      expect(await web.destroy()).toBeUndefined();
+      expect(service.emulator.instances.size).toBe(0);
+    });
+
+    test.runIf(status <= 403)("stays in the state if the list no longer contains the instance", async () => {
+      const { service, web } = await undefinedGet();
+      await web.up();
+      const { id } = web.inState();
+      service.emulator.remove(id);
+      await expect(web.refresh()).rejects.toThrow(`(${status})`);
+      expect(web.inState().id).toBe(id);
+    });
+  },
+);
+
+test.each([400, 403])(
+  "a new instance that a rejected GET (%d) and the list don't show is not created again",
+  async (status) => {
+    const { service, web } = await oneInstance({ behaviour: { lagMs: 90_000, lagPart: "objects" } });
+    const path = /^\/v1\/instances\/[^/]+$/;
+    service.emulator.fail({ method: "GET", path, kind: "status", status, times: Number.POSITIVE_INFINITY });
+    for (const _ of [1, 2]) expect(await web.up()).toContain(`(${status})`);
+    await service.clock.sleep(90_000);
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+    expect(web.keys()).toBe(1);
+  },
+);
+
 describe("the status 410", () => {
   test("means that an object was deleted if the list works and doesn't show the object", async () => {
     const service = await startService();
