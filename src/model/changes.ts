@@ -126,13 +126,14 @@ function comparable(field: Field, value: unknown): unknown {
 }
 
 /**
- * Returns the value of a reference that the service returns as an object. Other members of the object, such as prices, are ignored. An
- * object that replaces the public address contains the address, unless its id is one of the `own` values.
+ * Returns the value of a reference that the service returns as an object or a link. This is the first `own` value that identifies the same
+ * object, or otherwise the id. Other members of the object, such as prices, are ignored. An object that replaces the public address
+ * contains the address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return remote;
   if (addressFields === undefined)
-    return referencedId(remote, ["id", "uuid", "slug", "name", "original_name"]);
+    return own.find((value) => refersTo(remote, value)) ?? referencedId(remote, REFERENCE_MEMBERS);
   const id = referencedId(remote);
   if (!isMap(remote) || own.some((value) => isSameJson(value, id))) return id;
   return (
@@ -140,6 +141,15 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
       (address) => typeof address === "string" && isIP(address) > 0,
     ) ?? id
   );
+}
+
+const REFERENCE_MEMBERS = ["id", "uuid", "slug", "name", "original_name"];
+
+/** Reports whether an object contains an id or a name, or a link ends with it. */
+function refersTo(remote: unknown, value: unknown): boolean {
+  if (typeof value !== "string" || value === "") return false;
+  if (isMap(remote)) return REFERENCE_MEMBERS.some((name) => isSameJson(remote[name], value));
+  return typeof remote === "string" && /^(https?:\/)?\//.test(remote) && remote.endsWith(`/${value}`);
 }
 
 const ADDRESSES = ["ip_address", "address", "ip"];

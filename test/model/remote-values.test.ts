@@ -246,6 +246,36 @@ describe("the comparison with the remote values", () => {
     expect(compare({ ...echo, network: { id: "net-2" } }).values.network).toBe("net-2");
   });
 
+  test.each([
+    { id: "flv-7", name: "m1.small" },
+    { id: 7, slug: "m1.small", name: "Small" },
+    { uuid: "8a1c", original_name: "m1.small" },
+    "/v1/flavors/m1.small",
+    "https://api.example.com/v1/flavors/m1.small",
+  ])(
+    "reports no drift if a reference that contains the program's value takes the place of that value: %j",
+    (flavor) => {
+      expect(compare({ ...echo, flavor })).toMatchObject({ drifted: [], values, remoteValues: {} });
+    },
+  );
+
+  test.each([{ id: "flv-7" }, { name: "Small", slug: "flv-7" }, "/v1/flavors/flv-7", "m1.small"])(
+    "reports no drift if a reference that contains the recorded id takes the place of that id: %j",
+    (flavor) => {
+      const remoteValues = { flavor: "flv-7" };
+      expect(compare({ ...echo, flavor }, remoteValues)).toMatchObject({ drifted: [], values, remoteValues });
+    },
+  );
+
+  test.each([
+    [{ id: "flv-8", name: "m1.large" }, "flv-8"],
+    ["/v1/flavors/not-m1.small", "/v1/flavors/not-m1.small"],
+    ["custom/m1.small", "custom/m1.small"],
+  ])("reports drift if a reference contains another value: %j", (flavor, value) => {
+    const seen = compare({ ...echo, flavor }, { flavor: "flv-7" });
+    expect(seen).toMatchObject({ drifted: ["flavor"], values: { flavor: value } });
+  });
+
   test("ignores the price and the regions of a size with a slug, even if the state has the whole object", () => {
     const size = (slug: string, ...regions: string[]) => ({ name: "Small", slug, regions });
     const former = { flavor: size("s-1", "nyc1") };

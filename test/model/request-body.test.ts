@@ -214,7 +214,7 @@ describe("a property in ignoreChanges", () => {
   );
 
   test.each([
-    ["id", { id: "flv-1", name: "m1.small" }],
+    ["id", { id: "flv-1", name: "m1.large" }],
     ["slug", { slug: "flv-1", name: "Small", regions: ["nyc1"] }],
     ["name", { name: "flv-1", href: "/flavors/1" }],
     ["original name", { original_name: "flv-1", vcpus: 1 }],
