@@ -161,11 +161,12 @@ export function referencedId(remote: unknown, members: readonly string[] = ["id"
   return members.map((name) => remote[name]).find(isId) ?? remote;
 }
 
-/** Reports whether two JSON values are equal. A number is equal to a string that contains the same number. */
+/** Reports whether two JSON values are equal. A number or a boolean is equal to a string that contains the same value. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one === "number" && typeof other === "string")
     return other.trim() === other && Number(other || "-") === one;
-  if (typeof one === "string" && typeof other === "number") return isSameJson(other, one);
+  if (typeof one === "boolean" && typeof other === "string") return String(one) === other;
+  if (typeof one === "string" && ["number", "boolean"].includes(typeof other)) return isSameJson(other, one);
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
   if (!isMap(one) || !isMap(other)) return isDeepStrictEqual(one, other);

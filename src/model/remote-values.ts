@@ -1,4 +1,4 @@
-import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
+import { addressBeside, hasLostAddress, isAddress, isLateAddress, meansNoAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./changes";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
@@ -18,9 +18,15 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** Returns the value of a string field or of a reference. An empty string is treated as null. */
+/**
+ * Returns the value of a string field or of a reference. An empty string is treated as null. If a boolean replaces the public address,
+ * `false` is treated as null, and `true` as the last of the `own` values that isn't a word for "no address".
+ */
 export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
-  return remote === "" ? null : referencedValue(field, remote, ...own);
+  if (remote === "") return null;
+  if (field.addressFields === undefined || typeof remote !== "boolean")
+    return referencedValue(field, remote, ...own);
+  return remote ? (own.findLast((value) => !meansNoAddress(value ?? null)) ?? remote) : null;
 }
 
 /** Returns the remote values that differ from the arguments after a create or an update. */

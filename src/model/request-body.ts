@@ -93,7 +93,10 @@ function currentValue(field: Field, sources: Sources): unknown {
   const isAsKnown = isUnknown || sameValue(field, remote, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
   // The field may be null although the object has an address. Omitting the field from the body would remove the address.
-  const value = remote ?? publicAddressIn(field, sources.current);
+  const value =
+    remote === true
+      ? (publicAddressIn(field, sources.current) ?? remote)
+      : (remote ?? publicAddressIn(field, sources.current));
   return sendable(field, typeof value === "number" ? String(value) : value);
 }
 
@@ -111,7 +114,7 @@ const JSON_TEXT = /^(?:\{|\[["{[])/;
 function isSendable({ type }: Field, value: unknown): boolean {
   if (value === undefined || value === null || type === "labels") return true;
   if (type === "keys") return sshKeysIn(value) !== undefined;
-  return typeof value !== "object" && !JSON_TEXT.test(String(value));
+  return typeof value !== "object" && typeof value !== "boolean" && !JSON_TEXT.test(String(value));
 }
 
 function mergedLabels(field: Field, sources: Sources): Labels {
@@ -125,7 +128,7 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   return sorted(Object.fromEntries([...kept, ...own]));
 }
 
-/** Returns the labels of the object. A label that is null doesn't exist. */
+/** Returns the labels of the object as strings, which requests contain. A label that is null doesn't exist. */
 function currentLabels(field: Field, shown: unknown): Labels {
   if (isUnreadable(field, shown)) {
     const { name } = field;
@@ -135,7 +138,10 @@ function currentLabels(field: Field, shown: unknown): Labels {
       "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
     throw new CloudInfraError("revision_conflict", message, { hint });
   }
-  return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
+  const labels = Object.entries(labelsOf(shown)).filter(([, label]) => label !== null);
+  return Object.fromEntries(
+    labels.map(([key, label]) => [key, typeof label === "object" ? label : String(label)]),
+  );
 }
 
 /**

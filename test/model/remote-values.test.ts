@@ -227,6 +227,29 @@ describe("the comparison with the remote values", () => {
     expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
   });
 
+  test("treats a boolean and the same string as equal", () => {
+    const known = { ...values, labels: { spot: "true", old: "false" } };
+    const seen = compare({ ...echo, labels: { spot: true, old: false } }, {}, known);
+    expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], omitted: [] });
+    expect(compare({ ...echo, labels: { spot: true, old: true } }, {}, known).drifted).toEqual(["labels"]);
+  });
+
+  test.each([
+    ["auto", true, "auto"],
+    ["none", false, "none"],
+    ["none", true, "true"],
+  ])(
+    "compares whether the object has an address, if publicIp is %j and the service returns %j",
+    (publicIp, public_ip, value) => {
+      const seen = compare({ ...echo, public_ip }, { publicIp: null }, { ...values, publicIp });
+      expect(seen.values.publicIp).toBe(value);
+    },
+  );
+
+  test("reports drift if false takes the place of the mode of the public address", () => {
+    expect(compare({ ...echo, public_ip: false })).toMatchObject({ drifted: ["publicIp"] });
+  });
+
   test("treats different numeric strings as different", () => {
     expect(
       compare({ ...echo, labels: { team: "1" } }, {}, { ...values, labels: { team: "1.0" } }).drifted,

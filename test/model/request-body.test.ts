@@ -379,6 +379,28 @@ test.each([null, "10.0.0.5"])(
   },
 );
 
-test("an unmanaged public address is sent back if public_ip is null", () => {
-  expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip: null }).public_ip).toBe("203.0.113.7");
+test.each([null, true])("an unmanaged public address is sent back if public_ip is %j", (public_ip) => {
+  expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip }).public_ip).toBe("203.0.113.7");
+});
+
+test("an unmanaged public_ip that is false is omitted, because a request contains no booleans", () => {
+  const object = { ...current, public_ip: false, ip_address: null };
+  expect("public_ip" in bodyOf({}, { flavor: "m1.large" }, object)).toBe(false);
+});
+
+test("an unmanaged public_ip that is true is an error if the object has no public address", () => {
+  const object = { ...current, public_ip: true, ip_address: null };
+  expect(() => bodyOf({}, { flavor: "m1.large" }, object)).toThrow(
+    "the service returned publicIp in a format that an update can't send back",
+  );
+});
+
+test("unmanaged labels are sent as strings, because a request contains no other values", () => {
+  const object = { ...current, labels: { team: "web", spot: true, weight: 1.5, gone: null } };
+  const labels = { spot: "true", weight: "1.5" };
+  expect(bodyOf({ labels: { team: "web" } }, { labels: { team: "ops" } }, object).labels).toEqual({
+    team: "ops",
+    ...labels,
+  });
+  expect(bodyOf({}, { flavor: "m1.large" }, object).labels).toEqual({ team: "web", ...labels });
 });
