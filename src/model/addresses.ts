@@ -75,10 +75,11 @@ export function hasLostAddress(field: Field, known: unknown, object: WireFields)
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Reports whether the object contains an address, or a reference to an address, instead of the mode. */
+/** Reports whether the object contains an address, a reference to an address or `true` instead of the mode. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
-  const isOmitted = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
+  const isOmitted =
+    field.wire === "public_ip" && (shown === "" || shown === true || typeof shown === "object");
   return isOmitted && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
 

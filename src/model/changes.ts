@@ -126,13 +126,14 @@ function comparable(field: Field, value: unknown): unknown {
 }
 
 /**
- * Returns the value of a reference that the service returns as an object. Other members of the object, such as prices, are ignored. An
- * object that replaces the public address contains the address, unless its id is one of the `own` values.
+ * Returns the value of a reference that the service returns as an object or a link. This is the first `own` value that identifies the same
+ * object, or otherwise the id. Other members of the object, such as prices, are ignored. An object that replaces the public address
+ * contains the address, unless its id is one of the `own` values.
  */
 export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return remote;
   if (addressFields === undefined)
-    return referencedId(remote, ["id", "uuid", "slug", "name", "original_name"]);
+    return own.find((value) => refersTo(remote, value)) ?? referencedId(remote, REFERENCE_MEMBERS);
   const id = referencedId(remote);
   if (!isMap(remote) || own.some((value) => isSameJson(value, id))) return id;
   return (
@@ -140,6 +141,15 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
       (address) => typeof address === "string" && isIP(address) > 0,
     ) ?? id
   );
+}
+
+const REFERENCE_MEMBERS = ["id", "uuid", "slug", "name", "original_name"];
+
+/** Reports whether an object contains an id or a name, or a link ends with it. */
+function refersTo(remote: unknown, value: unknown): boolean {
+  if (typeof value !== "string" || value === "") return false;
+  if (isMap(remote)) return REFERENCE_MEMBERS.some((name) => isSameJson(remote[name], value));
+  return typeof remote === "string" && /^(https?:\/)?\//.test(remote) && remote.endsWith(`/${value}`);
 }
 
 const ADDRESSES = ["ip_address", "address", "ip"];
@@ -151,11 +161,12 @@ export function referencedId(remote: unknown, members: readonly string[] = ["id"
   return members.map((name) => remote[name]).find(isId) ?? remote;
 }
 
-/** Reports whether two JSON values are equal. A number is equal to a string that contains the same number. */
+/** Reports whether two JSON values are equal. A number or a boolean is equal to a string that contains the same value. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one === "number" && typeof other === "string")
     return other.trim() === other && Number(other || "-") === one;
-  if (typeof one === "string" && typeof other === "number") return isSameJson(other, one);
+  if (typeof one === "boolean" && typeof other === "string") return String(one) === other;
+  if (typeof one === "string" && ["number", "boolean"].includes(typeof other)) return isSameJson(other, one);
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
   if (!isMap(one) || !isMap(other)) return isDeepStrictEqual(one, other);

@@ -142,16 +142,23 @@ function instanceOutputs(
   unmanaged: RemoteValues | undefined,
 ): Outputs {
   const { before } = known;
+  const { endpoint } = session.client;
   const own = {
     status: textOrPrevious(fields, "status", before.status),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
     url:
-      textOrPrevious(fields, "url", before.url) ??
-      `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
+      textOrPrevious(fields, "url", atEndpoint(endpoint, before)) ??
+      `${endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
     additionalProperties: others(fields, consultedFields(kind, session.settings), before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+/** Returns the recorded URL of an object. If the service has moved, returns the URL at the new endpoint. */
+function atEndpoint(endpoint: string, { url, endpoint: former }: OutputSources["before"]): unknown {
+  const isBelow = former !== undefined && typeof url === "string" && url.startsWith(`${former}/`);
+  return isBelow ? endpoint + url.slice(former.length) : url;
 }
 
 function additionalFields(fields: WireFields, consulted: readonly string[]): [string, Json][] {

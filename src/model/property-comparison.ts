@@ -67,7 +67,7 @@ export function compareProperties(
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    const now = address ?? remoteValueOf(field, object, inState, desired, known);
+    const now = address ?? remoteValueOf(field, object, desired, known, inState);
     const isShown = now !== undefined;
     const path = [field.name];
     const compared = {
@@ -173,7 +173,7 @@ export const differsFromDesired = (compared: ComparedProperty): boolean =>
 export const isChangedByOthers = (compared: ComparedProperty): boolean =>
   compared.isShown &&
   !hasDesiredValue(compared) &&
-  !sameValue(compared.field, compared.now, compared.known) &&
+  ![compared.known, compared.inState].some((value) => sameValue(compared.field, compared.now, value)) &&
   !isWithoutAddress(compared, compared.known) &&
   !isAssignedAddress(compared);
 

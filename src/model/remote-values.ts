@@ -1,4 +1,4 @@
-import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
+import { addressBeside, hasLostAddress, isAddress, isLateAddress, meansNoAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./changes";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
@@ -18,9 +18,15 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** Returns the value of a string field or of a reference. An empty string is treated as null. */
+/**
+ * Returns the value of a string field or of a reference. An empty string is treated as null. If a boolean replaces the public address,
+ * `false` is treated as null, and `true` as the last of the `own` values that isn't a word for "no address".
+ */
 export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
-  return remote === "" ? null : referencedValue(field, remote, ...own);
+  if (remote === "") return null;
+  if (field.addressFields === undefined || typeof remote !== "boolean")
+    return referencedValue(field, remote, ...own);
+  return remote ? (own.findLast((value) => !meansNoAddress(value ?? null)) ?? remote) : null;
 }
 
 /** Returns the remote values that differ from the arguments after a create or an update. */
@@ -33,7 +39,8 @@ export function remoteValuesAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    const remote = remoteValueOf(field, object, value);
+    // A reference is recorded by its id, because the name may later belong to another object.
+    const remote = remoteValueOf(field, object, ...(field.isReference ? [] : [value]));
     if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;
@@ -72,10 +79,8 @@ interface KnownValues {
   readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the remote values are unknown. Before the first read, only the reply to the creation request contains the object. */
-  readonly isEcho?: boolean | undefined;
-  /** Whether the object is unchanged (§4.5), although the reply may contain values in a different form. */
-  readonly isOtherForm?: boolean | undefined;
+  /** Reports whether a different value of a field can only be another form of the recorded value. */
+  readonly isOtherForm?: (field: Field) => boolean;
 }
 
 /** Compares an object with the recorded remote values. Arguments without a value are unmanaged. */
@@ -94,7 +99,8 @@ export function compareRemoteValues(
     const value = known.values[name];
     if (value === undefined) continue;
     const remote = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
-    const { applied: all = {}, ipAddress, isEcho, isOtherForm } = known;
+    const { applied: all = {}, ipAddress } = known;
+    const isOtherForm = known.isOtherForm?.(field);
     const address = addressBeside(field, value, object, { ipAddress, applied: appliedIn(all, name) });
     const now = address ?? remoteValueOf(field, object, value, remote);
     const isLost = hasLostAddress(field, ipAddress, object);
@@ -105,7 +111,7 @@ export function compareRemoteValues(
         ? { value: undefined, isDrifted: true }
         : compareField(
             field,
-            { value, word: remote, applied: all[name], ipAddress, isEcho, isOtherForm },
+            { value, word: remote, applied: all[name], ipAddress, isOtherForm },
             now,
             object,
           );
@@ -126,7 +132,7 @@ interface ComparedValue {
 }
 
 type KnownValue = Omit<ComparedValue, "isDrifted"> &
-  Pick<KnownValues, "ipAddress" | "isEcho" | "isOtherForm">;
+  Pick<KnownValues, "ipAddress"> & { readonly isOtherForm?: boolean | undefined };
 
 function compareField(field: Field, given: KnownValue, now: unknown, object: WireFields): ComparedValue {
   if (now === undefined) return given;
@@ -139,8 +145,7 @@ function compareField(field: Field, given: KnownValue, now: unknown, object: Wir
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may contain the recorded form
-  const isEcho = known.isEcho && field.change === "replace";
-  if (isEcho || known.isOtherForm || isLateAddress(field, known, now, object)) return { ...known, word: now };
+  if (known.isOtherForm || isLateAddress(field, known, now, object)) return { ...known, word: now };
   const last = isRemembered ? { value, word: remote } : applied;
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }

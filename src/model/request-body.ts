@@ -44,6 +44,8 @@ export function updateBody(fields: readonly Field[], sources: Sources): string {
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
+  const id = resolvedId(field, sources);
+  if (id !== undefined) return id;
   // An ignored field is sent even if the reply omits it, because omitting a field from the body would remove its value.
   if (isIgnored(ignored, [field.name]))
     return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
@@ -52,6 +54,22 @@ function sentValue(field: Field, sources: Sources): unknown {
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   // If an index of the list is ignored, the key at that index may be in the form that the service returns.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
+}
+
+/**
+ * Returns the id that the service has recorded for an unchanged name. The name may now belong to a newer image, which the update would
+ * request. A display name or a link is left out, because the service may not accept it.
+ */
+function resolvedId(
+  field: Field,
+  { olds: { remoteValues = {}, ...olds }, news, current }: Sources,
+): string | undefined {
+  const { name, wire, isReference = false } = field;
+  const [shown, desired] = [current[wire], news[name]];
+  const isRecorded = shown === remoteValues[name] && sameValue(field, olds[name], desired);
+  if (!isReference || !isRecorded || typeof shown !== "string" || typeof desired !== "string")
+    return undefined;
+  return /^[^\s/]+$/.test(shown) && shown.toLowerCase() !== desired.toLowerCase() ? shown : undefined;
 }
 
 const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
@@ -75,7 +93,10 @@ function currentValue(field: Field, sources: Sources): unknown {
   const isAsKnown = isUnknown || sameValue(field, remote, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
   // The field may be null although the object has an address. Omitting the field from the body would remove the address.
-  const value = remote ?? publicAddressIn(field, sources.current);
+  const value =
+    remote === true
+      ? (publicAddressIn(field, sources.current) ?? remote)
+      : (remote ?? publicAddressIn(field, sources.current));
   return sendable(field, typeof value === "number" ? String(value) : value);
 }
 
@@ -93,7 +114,7 @@ const JSON_TEXT = /^(?:\{|\[["{[])/;
 function isSendable({ type }: Field, value: unknown): boolean {
   if (value === undefined || value === null || type === "labels") return true;
   if (type === "keys") return sshKeysIn(value) !== undefined;
-  return typeof value !== "object" && !JSON_TEXT.test(String(value));
+  return typeof value !== "object" && typeof value !== "boolean" && !JSON_TEXT.test(String(value));
 }
 
 function mergedLabels(field: Field, sources: Sources): Labels {
@@ -107,7 +128,7 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   return sorted(Object.fromEntries([...kept, ...own]));
 }
 
-/** Returns the labels of the object. A label that is null doesn't exist. */
+/** Returns the labels of the object as strings, which requests contain. A label that is null doesn't exist. */
 function currentLabels(field: Field, shown: unknown): Labels {
   if (isUnreadable(field, shown)) {
     const { name } = field;
@@ -117,7 +138,10 @@ function currentLabels(field: Field, shown: unknown): Labels {
       "To get support for this format, report it to the maintainers of pulumi-cloudinfra. Nothing was overwritten";
     throw new CloudInfraError("revision_conflict", message, { hint });
   }
-  return Object.fromEntries(Object.entries(labelsOf(shown)).filter(([, label]) => label !== null));
+  const labels = Object.entries(labelsOf(shown)).filter(([, label]) => label !== null);
+  return Object.fromEntries(
+    labels.map(([key, label]) => [key, typeof label === "object" ? label : String(label)]),
+  );
 }
 
 /**

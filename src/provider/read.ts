@@ -288,13 +288,14 @@ function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const isSame = isManaged(state) && hasRevisionOf(object, state);
-  // If the object has been read only from a list, its own URL may return the same values in a different form.
-  const isOtherForm = isSame && !isEcho && state.shown === undefined;
+  // Before the first read, only the reply to the creation request contains the object. If the object has been read only from a list, its
+  // own URL may return the same values in a different form. A value that can't change in place never changes at the same revision.
+  const isOtherForm = ({ change }: Field): boolean =>
+    change === "replace" ? isEcho === true || isSame : isSame && !isEcho && state.shown === undefined;
   const known = {
     values: argumentsOf(context, state),
     remoteValues,
     applied,
-    isEcho,
     isOtherForm,
     ipAddress,
   };

@@ -95,7 +95,7 @@ export class Instance extends pulumi.CustomResource {
   declare readonly ipAddress: pulumi.Output<string | undefined>;
   /**
    * All other fields that the service returned, with the service's names. They are secret because they may contain an initial password.
-   * Updates don't contain them.
+   * A field that later replies omit keeps its last value. Updates don't contain these fields.
    */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 

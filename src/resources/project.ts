@@ -37,7 +37,7 @@ export class Project extends pulumi.CustomResource {
   declare readonly name: pulumi.Output<string>;
   /** Region of the project, as written in the program. */
   declare readonly region: pulumi.Output<string>;
-  /** Description that the service returned, if any. */
+  /** Description that the service last returned, if any. If later replies omit it, it keeps its value. */
   declare readonly description: pulumi.Output<string | undefined>;
   /** Time of the creation (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;

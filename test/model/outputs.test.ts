@@ -222,6 +222,14 @@ describe("a sparse reply", () => {
   test("without the object's URL makes the provider derive it from the endpoint", () => {
     expect(outputs({ id: "ins-1" }).url).toBe("https://api.example.com/v1/instances/ins-1");
   });
+
+  test.each([
+    ["https://old.example.com/v1/instances/ins-1", "https://api.example.com/v1/instances/ins-1"],
+    ["https://console.example.com/ins-1", "https://console.example.com/ins-1"],
+  ])("keeps the object's URL, but at the new endpoint if the service has moved: %s", (url, now) => {
+    const before = { url, __endpoint: "https://old.example.com/v1" };
+    expect(outputs({ id: "ins-1" }, { before }).url).toBe(now);
+  });
 });
 
 test("the outputs contain the hidden inputs, but no empty map of remote values", () => {

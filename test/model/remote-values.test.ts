@@ -227,6 +227,29 @@ describe("the comparison with the remote values", () => {
     expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
   });
 
+  test("treats a boolean and the same string as equal", () => {
+    const known = { ...values, labels: { spot: "true", old: "false" } };
+    const seen = compare({ ...echo, labels: { spot: true, old: false } }, {}, known);
+    expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], omitted: [] });
+    expect(compare({ ...echo, labels: { spot: true, old: true } }, {}, known).drifted).toEqual(["labels"]);
+  });
+
+  test.each([
+    ["auto", true, "auto"],
+    ["none", false, "none"],
+    ["none", true, "true"],
+  ])(
+    "compares whether the object has an address, if publicIp is %j and the service returns %j",
+    (publicIp, public_ip, value) => {
+      const seen = compare({ ...echo, public_ip }, { publicIp: null }, { ...values, publicIp });
+      expect(seen.values.publicIp).toBe(value);
+    },
+  );
+
+  test("reports drift if false takes the place of the mode of the public address", () => {
+    expect(compare({ ...echo, public_ip: false })).toMatchObject({ drifted: ["publicIp"] });
+  });
+
   test("treats different numeric strings as different", () => {
     expect(
       compare({ ...echo, labels: { team: "1" } }, {}, { ...values, labels: { team: "1.0" } }).drifted,
@@ -244,6 +267,36 @@ describe("the comparison with the remote values", () => {
     const shown = { ...echo, network: { id: echo.network, status: "deprecated" } };
     expect(compare(shown)).toMatchObject({ drifted: [] });
     expect(compare({ ...echo, network: { id: "net-2" } }).values.network).toBe("net-2");
+  });
+
+  test.each([
+    { id: "flv-7", name: "m1.small" },
+    { id: 7, slug: "m1.small", name: "Small" },
+    { uuid: "8a1c", original_name: "m1.small" },
+    "/v1/flavors/m1.small",
+    "https://api.example.com/v1/flavors/m1.small",
+  ])(
+    "reports no drift if a reference that contains the program's value takes the place of that value: %j",
+    (flavor) => {
+      expect(compare({ ...echo, flavor })).toMatchObject({ drifted: [], values, remoteValues: {} });
+    },
+  );
+
+  test.each([{ id: "flv-7" }, { name: "Small", slug: "flv-7" }, "/v1/flavors/flv-7", "m1.small"])(
+    "reports no drift if a reference that contains the recorded id takes the place of that id: %j",
+    (flavor) => {
+      const remoteValues = { flavor: "flv-7" };
+      expect(compare({ ...echo, flavor }, remoteValues)).toMatchObject({ drifted: [], values, remoteValues });
+    },
+  );
+
+  test.each([
+    [{ id: "flv-8", name: "m1.large" }, "flv-8"],
+    ["/v1/flavors/not-m1.small", "/v1/flavors/not-m1.small"],
+    ["custom/m1.small", "custom/m1.small"],
+  ])("reports drift if a reference contains another value: %j", (flavor, value) => {
+    const seen = compare({ ...echo, flavor }, { flavor: "flv-7" });
+    expect(seen).toMatchObject({ drifted: ["flavor"], values: { flavor: value } });
   });
 
   test("ignores the price and the regions of a size with a slug, even if the state has the whole object", () => {

@@ -97,7 +97,7 @@ test("the body of an update takes unmanaged fields from the object, so that a fu
   });
 });
 
-test("the body of an update has the program's values of managed properties, not the normalized ones", () => {
+test("the body of an update has the program's values if the state doesn't contain the normalized ones", () => {
   const object = { ...current, image: "img-7" };
   expect(bodyOf({ publicIp: "auto" }, { publicIp: "auto", flavor: "m1.large" }, object)).toMatchObject({
     image: "debian-13",
@@ -214,7 +214,7 @@ describe("a property in ignoreChanges", () => {
   );
 
   test.each([
-    ["id", { id: "flv-1", name: "m1.small" }],
+    ["id", { id: "flv-1", name: "m1.large" }],
     ["slug", { slug: "flv-1", name: "Small", regions: ["nyc1"] }],
     ["name", { name: "flv-1", href: "/flavors/1" }],
     ["original name", { original_name: "flv-1", vcpus: 1 }],
@@ -327,13 +327,39 @@ test.each<[unknown, string]>([
   },
 );
 
-test("an unchanged argument is sent as the program has it, because the service may not accept the normalized value", () => {
-  const shown = { ...current, image: "img-1", public_ip: "203.0.113.7" };
-  const __words = { image: "img-1", publicIp: "203.0.113.7" };
-  expect(bodyOf({ publicIp: "auto", __words }, { publicIp: "auto" }, shown)).toMatchObject({
-    image: "debian-13",
-    public_ip: "auto",
+describe("an unchanged argument whose normalized value the service still returns", () => {
+  const sent = (now: Properties, remote: Properties, more: Properties = {}) => {
+    const own = { publicIp: "auto", __words: remote };
+    return bodyOf(own, { publicIp: "auto", ...more }, { ...current, ...now });
+  };
+
+  test.each(["image", "flavor", "network"])("is sent as the recorded id if it is the %s", (name) => {
+    expect(sent({ [name]: "id-7" }, { [name]: "id-7" })[name]).toBe("id-7");
   });
+
+  test("is sent as the recorded id if it is ignored", () => {
+    const own = instanceNews({ __words: { image: "img-7" } });
+    expect(JSON.parse(textOf(own, own, { ...current, image: "img-7" }, ["image"])).image).toBe("img-7");
+  });
+
+  test.each(["Debian 13", "/v1/images/7", "https://example.com/images/7", "DEBIAN-13", { id: "img-7" }, 7])(
+    "is sent as the program has it if the service may not accept the normalized value: %j",
+    (image) => {
+      expect(sent({ image }, { image: Object(image).id ?? image }).image).toBe("debian-13");
+    },
+  );
+
+  test("is sent as the program has it if it is the mode of the public address or the name", () => {
+    const now = { public_ip: "203.0.113.7", name: "web.example.com" };
+    const remote = { publicIp: "203.0.113.7", name: "web.example.com" };
+    expect(sent(now, remote)).toMatchObject({ public_ip: "auto", name: "web" });
+  });
+});
+
+test("a changed argument is sent as the program has it, even if the former id is recorded", () => {
+  const olds = { __words: { flavor: "flv-1" } };
+  const body = bodyOf(olds, { flavor: "m1.large" }, { ...current, flavor: "flv-1" });
+  expect(body.flavor).toBe("m1.large");
 });
 
 describe("an argument that is removed from the program", () => {
@@ -353,6 +379,28 @@ test.each([null, "10.0.0.5"])(
   },
 );
 
-test("an unmanaged public address is sent back if public_ip is null", () => {
-  expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip: null }).public_ip).toBe("203.0.113.7");
+test.each([null, true])("an unmanaged public address is sent back if public_ip is %j", (public_ip) => {
+  expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip }).public_ip).toBe("203.0.113.7");
+});
+
+test("an unmanaged public_ip that is false is omitted, because a request contains no booleans", () => {
+  const object = { ...current, public_ip: false, ip_address: null };
+  expect("public_ip" in bodyOf({}, { flavor: "m1.large" }, object)).toBe(false);
+});
+
+test("an unmanaged public_ip that is true is an error if the object has no public address", () => {
+  const object = { ...current, public_ip: true, ip_address: null };
+  expect(() => bodyOf({}, { flavor: "m1.large" }, object)).toThrow(
+    "the service returned publicIp in a format that an update can't send back",
+  );
+});
+
+test("unmanaged labels are sent as strings, because a request contains no other values", () => {
+  const object = { ...current, labels: { team: "web", spot: true, weight: 1.5, gone: null } };
+  const labels = { spot: "true", weight: "1.5" };
+  expect(bodyOf({ labels: { team: "web" } }, { labels: { team: "ops" } }, object).labels).toEqual({
+    team: "ops",
+    ...labels,
+  });
+  expect(bodyOf({}, { flavor: "m1.large" }, object).labels).toEqual({ team: "web", ...labels });
 });

@@ -280,3 +280,41 @@ test("an import at a service that shows keys in lower case requires no update", 
   await web.refresh();
   expect(web.inState().inputs).toMatchObject({ labels: { Owner: "us" } });
 });
+
+describe.each([200, 202, 204] as const)("a service that returns labels as booleans, PUT %d", (putReply) => {
+  const spelling = (now: Properties) => ({
+    ...now,
+    labels: Object.fromEntries(
+      Object.entries(Object(now.labels)).map(([key, value]) => [
+        key,
+        value === "web" ? value : value === "true",
+      ]),
+    ),
+  });
+
+  test("accepts a new label, a change of the label, and a change of the flavor", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+    expect(await web.up({ labels: { role: "web" } })).toBeUndefined();
+    for (const spot of ["true", "false"]) {
+      const labels = { role: "web", spot };
+      expect(await web.up({ labels })).toBeUndefined();
+      expect(await web.up({ labels, flavor: `m1.${spot}` })).toBeUndefined();
+      await web.refresh();
+      expect(web.inState().inputs.labels).toEqual(labels);
+      expect(service.emulator.instances.get(web.inState().id)?.fields.labels).toEqual(labels);
+    }
+  });
+
+  test("keeps unmanaged labels", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+    expect(await web.up({ labels: { role: "web" } })).toBeUndefined();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { role: "web", spot: "true" } });
+    expect(await web.up({ labels: { role: "web", critical: "false" } })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({
+      role: "web",
+      spot: "true",
+      critical: "false",
+    });
+  });
+});

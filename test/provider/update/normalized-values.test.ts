@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
+import { oneInstance } from "../one-instance";
 import { existingInstance, failureOf, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
@@ -57,6 +58,57 @@ describe("changing the program from a flavor's id to its name", () => {
     service.emulator.behaviour.putReply = 202;
     const next = await service.updated(saved, { flavor: "m1.large" }, outs);
     expect((await refreshed(service, saved, next.outs)).flavor).toBe("m1.large");
+  });
+});
+
+test("an update of the flavor doesn't request another image if the image's name now belongs to a newer image", async () => {
+  const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+  expect(await web.up()).toBeUndefined();
+  service.emulator.fail({
+    method: "PUT",
+    kind: "status",
+    status: 422,
+    problem: { errors: [{ pointer: "/image", detail: "image cannot be changed in place" }] },
+    when: ({ body }) => String(body).includes("debian-13"),
+    times: Number.POSITIVE_INFINITY,
+  });
+  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+  await web.refresh();
+  expect(web.inState().inputs).toMatchObject({ image: "debian-13", flavor: "m1.large" });
+});
+
+describe("a service that later returns the flavor in another form", () => {
+  const number = (flavor: unknown): string => String(flavor).replace("m1.", "flv-");
+  const forms: Readonly<Record<string, (flavor: unknown) => unknown>> = {
+    name: (flavor) => flavor,
+    id: number,
+    object: (flavor) => ({ id: number(flavor), name: flavor }),
+    link: (flavor) => `/v1/flavors/${flavor}`,
+  };
+  test.each([
+    ["name", "object"],
+    ["name", "link"],
+    ["id", "name"],
+    ["id", "object"],
+    ["object", "id"],
+    ["object", "link"],
+    ["link", "name"],
+    ["link", "object"],
+  ])("causes no drift and no conflict: first the %s, then the %s", async (first, later) => {
+    const spelling = (form: string) => (now: Readonly<Record<string, unknown>>) => ({
+      ...now,
+      flavor: forms[form]?.(now.flavor),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling: spelling(first) } });
+    expect(await web.up()).toBeUndefined();
+    await web.refresh();
+    service.emulator.behaviour.spelling = spelling(later);
+    service.emulator.touch(web.inState().id);
+    await web.refresh();
+    expect(web.inState().inputs.flavor).toBe("m1.small");
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    await web.refresh();
+    expect(web.inState().inputs.flavor).toBe("m1.large");
   });
 });
 

@@ -8,6 +8,37 @@ type Fields = Readonly<Record<string, unknown>>;
 const modesOf = ({ emulator }: Service) =>
   [...emulator.instances.values()].map(({ fields }) => fields.public_ip);
 
+describe.each([200, 202, 204] as const)("a service that shows a boolean for the mode, PUT %d", (putReply) => {
+  const spelling = (now: Fields) => ({
+    ...now,
+    public_ip: !["none", undefined].includes(now.public_ip as string),
+  });
+
+  test.each([
+    ["auto", "none", "auto"],
+    ["auto", undefined, "auto"],
+    [undefined, "auto", undefined],
+    ["auto", "203.0.113.9", "auto"],
+  ])("accepts publicIp %j, then %j, then %j, and shows no drift", async (...modes) => {
+    const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+    for (const publicIp of modes) {
+      const args = publicIp === undefined ? {} : { publicIp };
+      expect(await web.up(args)).toBeUndefined();
+      await web.refresh();
+      expect(web.inState().inputs.publicIp).toBe(publicIp);
+      expect(modesOf(service)).toEqual([publicIp]);
+    }
+  });
+
+  test("keeps an unmanaged address in an update of the flavor", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+    expect(await web.up()).toBeUndefined();
+    service.emulator.edit(web.inState().id, { public_ip: "auto" });
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(modesOf(service)).toEqual(["auto"]);
+  });
+});
+
 describe("removing publicIp at a service that shows null for the mode of each instance", () => {
   const behaviour = { spelling: (now: Fields) => ({ ...now, public_ip: null }) };
   const timeouts = { __timeouts: { update: "10s" } };
