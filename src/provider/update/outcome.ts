@@ -267,9 +267,13 @@ export function possibleReasonFor(
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && properties.some((compared) => differsFromDesired(compared) && mayBeAccepted(compared)))
     return "normalized";
-  return before !== undefined && hasRevisionOf(object, before) && properties.some(mayBeNew)
-    ? "former"
-    : undefined;
+  if (before === undefined || !hasRevisionOf(object, before)) return undefined;
+  // If the service returns ids instead of names, the name may belong to the current id.
+  const isOtherName = ({ field, now, desired }: ComparedProperty): boolean =>
+    Object.keys(change.olds.remoteValues ?? {}).length > 0 &&
+    field.type === "text" &&
+    ![now, desired].some(isAddress);
+  return properties.some((compared) => mayBeNew(compared) || isOtherName(compared)) ? "former" : undefined;
 }
 
 /**

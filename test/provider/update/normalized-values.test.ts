@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
+import { OTHER_KEY } from "../samples";
 import { existingInstance, failureOf, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
@@ -50,6 +51,16 @@ describe("changing the program from a flavor's id to its name", () => {
     expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: id });
     const next = await service.updated(saved, {}, outs);
     expect(next.outs).toMatchObject({ flavor: "m1.small", __words: { flavor: id } });
+  });
+
+  test("is an error if the name is unknown, which suggests checking the service before a replacement", async () => {
+    const service = await startRaced({ behaviour: { normalize: ["ids"] } });
+    const flavor = Object((await existingInstance(service)).state.__words).flavor;
+    const saved = await existingInstance(service, { flavor, name: "other", __key: OTHER_KEY });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.small" }));
+    expect(message).toContain("did not change flavor");
+    expect(message).toContain("possibly in a normalized form");
+    expect(message).toContain('If it does, add `ignoreChanges: ["flavor"]`');
   });
 
   test("is an error if the service ignores the change to another one", async () => {
