@@ -3,7 +3,7 @@ import { numberSchema, optional, type Problem, parseProblem } from "../diagnosti
 import { isTerminal, type Operation } from "../polling/wait";
 import { type JsonObject, redactJson } from "./body";
 import { type Endpoint, pathOf, readLink } from "./endpoint";
-import { type ApiObject, badReply, comparableId, idSchema, parseObject } from "./objects";
+import { type ApiObject, badReply, comparableId, idSchema, parseObject, revisionOf } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 
 /** An ISO 8601 date. Invalid dates and zero times, such as the year 1, are treated as missing. */
@@ -137,13 +137,13 @@ function isBlank(value: unknown): boolean {
 }
 
 /**
- * The reply of a service to a POST, PUT or DELETE: an object, an operation to wait for, or nothing. `deferred` means that the service
- * returned 202 without an operation. The provider then reads the object until the change is applied.
+ * The reply of a service to a POST, PUT or DELETE: an object, an operation to wait for, or nothing except perhaps the new revision.
+ * `deferred` means that the service returned 202 without an operation. The provider then reads the object until the change is applied.
  */
 export type Accepted =
   | { readonly kind: "operation"; readonly operation: Operation }
   | { readonly kind: "object"; readonly object: ApiObject; readonly deferred?: true }
-  | { readonly kind: "none"; readonly deferred?: true };
+  | { readonly kind: "none"; readonly deferred?: true; readonly revision?: string | undefined };
 
 /**
  * Parses the reply to a POST, PUT or DELETE. The Location and the body determine whether the reply is an object or an operation. The status
@@ -172,7 +172,8 @@ export function parseAccepted(
     requested !== undefined && id === undefined && (!isOperation || reply.location === undefined);
   if (reply.json === undefined || isAnonymous) {
     const operation = namesOperation || reply.status === 202 ? operations.promised(reply) : undefined;
-    return operation ? { kind: "operation", operation } : { kind: "none", ...deferrable };
+    if (operation !== undefined) return { kind: "operation", operation };
+    return { kind: "none", ...deferrable, revision: revisionOf(body, reply.etag, revisionField).revision };
   }
   if (isOperation) {
     const operation = operations.read(reply);

@@ -224,6 +224,13 @@ export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
   return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(compared);
 }
 
+/** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
+export function hasSameCharacters({ now, desired }: ComparedProperty): boolean {
+  if (typeof now !== "string" || typeof desired !== "string" || isAddress(now)) return false;
+  const [shown, wanted] = [now, desired].map((text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
+  return shown !== "" && shown === wanted;
+}
+
 /** Reports whether the service normalizes this property, but the normalized form of the desired value is unknown. */
 function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: ComparedProperty): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
@@ -231,6 +238,12 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
   if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
   if (applied !== undefined) return sameValue(field, desired, applied.value) === (applied.word === undefined);
   return isRemembered;
+}
+
+/** Reports whether the service omits the value although it returns the field: it always returns null, or it omits empty labels. */
+export function isNotReturned({ field, path, inState, known, now, desired }: ComparedProperty): boolean {
+  if ((now ?? null) !== null || field.wire === "public_ip") return false;
+  return path.length > 1 ? desired === "" : inState !== undefined && known === null && desired !== undefined;
 }
 
 /**

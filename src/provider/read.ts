@@ -105,8 +105,8 @@ function readAfterUpdate(
 }
 
 /**
- * Marks the requested properties whose remote values have changed. If a later update with the same value doesn't change the revision, the
- * remote value is a normalized form of the requested value.
+ * Marks the requested properties whose remote values have changed. If a later update with the same value doesn't change the remote
+ * value, it is a normalized form of the requested value.
  */
 function marksForRequested(
   { kind }: Context,

@@ -304,8 +304,9 @@ export class NotApplied extends CloudInfraError {
     doubt: PossibleReason | undefined,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
+    const listed = fields.map(({ name }) => `"${name}"`).join(", ");
     const options =
-      `add the resource option \`replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}]\`, ` +
+      `add the resource option \`replaceOnChanges: [${listed}]\`, ` +
       "or `ignoreChanges` to keep the current value";
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
@@ -314,7 +315,7 @@ export class NotApplied extends CloudInfraError {
       address:
         'Check in the service whether the instance uses the mode: the service may return the address instead. If so, add `ignoreChanges: ["publicIp"]`',
       normalized: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
-      former: `Check in the service whether the object has the value, possibly in a normalized form. If it doesn't, ${options}`,
+      former: `Check in the service whether the object has the value, possibly in a normalized form. If it does, add \`ignoreChanges: [${listed}]\`. If it doesn't, ${options}`,
       none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
     } as const;
     super("not_applied", `the service accepted the update, but did not change ${names}`, {

@@ -9,7 +9,9 @@ import {
   contradicts,
   differsFromDesired,
   hasDesiredValue,
+  hasSameCharacters,
   isNormalizedForm,
+  isNotReturned,
   isToChange,
   keepsAddress,
   mayBeNormalizedForm,
@@ -40,7 +42,7 @@ import { requireUpdatedObject, type WriteResult } from "./write";
 /** The result of an update. */
 export interface UpdateOutcome {
   readonly object: ApiObject;
-  /** The object in the reply to the update, without later changes. Some services don't return the object. */
+  /** The object directly after the update, without later changes. It is unknown if the reply to the update doesn't contain it. */
   readonly own?: ApiObject | undefined;
   readonly before?: ApiObject;
   /** The changed fields for which the service still returns the old value. */
@@ -111,19 +113,45 @@ export function isPending(written: WriteResult): boolean {
 async function readAfterUpdate(context: Context, change: Change, sent: Sent): Promise<UpdateOutcome> {
   const latest = await requireUpdatedObject(context, change);
   const past = pastRevisions(change, sent);
-  const own = ownReply(change, sent);
-  const isOld = own !== undefined && isOlder(latest, own, past);
+  const replied = ownReply(change, sent);
+  const isOld = replied !== undefined && isOlder(latest, replied, past);
   // Fields that the reply omits are unknown, so their values are kept.
-  const object = isOld ? { ...own, fields: { ...latest.fields, ...own.fields } } : latest;
-  const isComplete = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
+  const object = isOld ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
+  const isComplete = change.fields.every(({ wire }) => replied?.fields[wire] !== undefined);
+  const own = replied ?? (isOnlyChange(change, sent, latest) ? latest : undefined);
   return {
     object,
     own,
     before: sent.before,
-    unapplied: unappliedFields(change, sent, object),
+    unapplied: unappliedFields(change, { object, own, before: sent.before }),
     isOutdated: isOld && latest.revision !== undefined && !isComplete,
     isEcho: isOld && latest.isFromOwnUrl === true,
   };
+}
+
+/**
+ * Reports whether nobody else has changed the object since the update. The reply to the update may contain only the new revision. Without
+ * that revision, a counter that has increased by one is sufficient if this update has increased it. An earlier attempt may have applied the
+ * change instead, and after a 202 without an operation, the change may not have been applied yet.
+ */
+function isOnlyChange(change: Change, sent: Sent, { revision }: ApiObject): boolean {
+  const { accepted, before } = sent;
+  if (revision === undefined || pastRevisions(change, sent).includes(revision) || isPending(sent))
+    return false;
+  const isFirst = before === change.before;
+  return (
+    (accepted.kind === "none" && accepted.revision === revision) ||
+    (isFirst && isNext(before.revision, revision))
+  );
+}
+
+/** A number, such as `r7`. Longer numbers may be times. */
+const COUNTER = /^(\D*)(\d{1,9})$/;
+
+/** Reports whether a revision is the number that follows another one. */
+function isNext(before: string | undefined, after: string): boolean {
+  const [, prefix, count] = COUNTER.exec(before ?? "") ?? [];
+  return count !== undefined && after === `${prefix}${Number(count) + 1}`;
 }
 
 /** Returns the object in the reply to the update, or `undefined` if the reply contains the former values after a 202. */
@@ -154,9 +182,10 @@ function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | und
  * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
  * nothing changes, or compute the revision from the fields that they return.
  */
-function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
-  const { before } = sent;
-  const own = ownReply(change, sent);
+function unappliedFields(
+  change: Change,
+  { object: after, own, before }: { object: ApiObject; own: ApiObject | undefined; before: ApiObject },
+): Field[] {
   const propertiesIn = (object?: ApiObject): ComparedProperty[] =>
     propertiesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(propertiesIn(before).map(({ property, now }) => [property, now]));
@@ -166,7 +195,8 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     differsFromDesired(compared) &&
     !hasNewAddress(compared, before, after) &&
     !isNormalizedForm(compared) &&
-    !(isAccepted && mayBeAccepted(compared)) &&
+    !((isAccepted || isRepeated(compared)) && mayBeAccepted(compared)) &&
+    !isNotReturned(compared) &&
     !keepsAddress(compared, change, { own, before }) &&
     !isHiddenMode(compared) &&
     sameValue(compared.field, compared.now, wordsBefore.get(compared.property));
@@ -194,6 +224,19 @@ function propertiesAfter(
 /** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
 const mayBeAccepted = (compared: ComparedProperty): boolean =>
   compared.applied !== undefined && mayBeNormalizedForm(compared);
+
+/** Reports whether an earlier update has already set the desired value, and only its normalized form is unknown. */
+const isRepeated = ({ field, applied, desired }: ComparedProperty): boolean =>
+  applied !== undefined && applied.word === undefined && sameValue(field, applied.value, desired);
+
+/** Reports whether the service may return the desired value in this form, so that another user need not have changed it. */
+const mayBeOwn = (compared: ComparedProperty, change: Change, seen: UpdateOutcome): boolean =>
+  hasDesiredValue(compared) ||
+  mayBeNormalizedForm(compared) ||
+  hasSameCharacters(compared) ||
+  isNotReturned(compared) ||
+  keepsAddress(compared, change, seen) ||
+  isOfNewMode(compared, seen.own);
 
 /** Reports whether the object has an unrecorded value that may be a normalized form of the desired value. */
 function mayBeNew({ field, inState, now, desired }: ComparedProperty): boolean {
@@ -224,9 +267,13 @@ export function possibleReasonFor(
   const isOneOfMore = unapplied.length < change.fields.length;
   if (isOneOfMore && properties.some((compared) => differsFromDesired(compared) && mayBeAccepted(compared)))
     return "normalized";
-  return before !== undefined && hasRevisionOf(object, before) && properties.some(mayBeNew)
-    ? "former"
-    : undefined;
+  if (before === undefined || !hasRevisionOf(object, before)) return undefined;
+  // If the service returns ids instead of names, the name may belong to the current id.
+  const isOtherName = ({ field, now, desired }: ComparedProperty): boolean =>
+    Object.keys(change.olds.remoteValues ?? {}).length > 0 &&
+    field.type === "text" &&
+    ![now, desired].some(isAddress);
+  return properties.some((compared) => mayBeNew(compared) || isOtherName(compared)) ? "former" : undefined;
 }
 
 /**
@@ -318,31 +365,25 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Re
   const isOwn =
     isSameState ||
     (ownWord === undefined
-      ? properties.every(
-          (compared) =>
-            hasDesiredValue(compared) ||
-            mayBeNormalizedForm(compared) ||
-            keepsAddress(compared, change, seen) ||
-            isOfNewMode(compared, own),
-        )
+      ? properties.every((compared) => mayBeOwn(compared, change, seen))
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
   return remoteValuesAfter([field], news, isOwn ? object.fields : ownFields);
 }
 
 /**
- * Returns marks for applied values whose remote values are unknown, because another user may have changed them. If the revision doesn't
- * change when the same value is sent again, the remote value is a normalized form of the applied value.
+ * Returns marks for applied values whose remote values are unknown, because another user may have changed them. If the remote value doesn't
+ * change when the same value is sent again, it is a normalized form of the applied value.
  */
 function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: readonly Field[]): RemoteValues {
-  if (seen.own !== undefined) return {};
+  const { object, own } = seen;
+  if (own?.revision !== undefined && own.revision === object.revision) return {};
   const isOpen = (compared: ComparedProperty): boolean =>
     compared.desired !== undefined &&
-    differsFromDesired(compared) &&
-    !mayBeNormalizedForm(compared) &&
-    !keepsAddress(compared, change, seen) &&
-    !isOfNewMode(compared, seen.own);
-  const open = propertiesAfter(appliedFields, change, seen.object.fields).filter(isOpen);
+    compared.isShown &&
+    own?.fields[compared.field.wire] === undefined &&
+    !mayBeOwn(compared, change, seen);
+  const open = propertiesAfter(appliedFields, change, object.fields).filter(isOpen);
   const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];

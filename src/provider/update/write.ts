@@ -1,5 +1,6 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { propertyPath } from "../../diagnostics/problem";
 import { meansNoAddress } from "../../model/addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
@@ -98,14 +99,28 @@ async function put(
   try {
     return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
   } catch (error) {
-    if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
-    if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
+    if (!isCloudInfraError(error)) throw error;
+    if (error.code === "revision_conflict") return error;
+    if (error.code !== "not_found") throw withHintForUnchanged(error, fields, change);
     const { sent } = error;
     await requireUpdatedObject(context, change).catch((absence: unknown) => {
       throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
     });
     throw error;
   }
+}
+
+/** Replaces the hint if the service rejects only properties that the update repeats unchanged, because the program's values are correct. */
+function withHintForUnchanged(error: CloudInfraError, fields: readonly Field[], change: Change) {
+  const rejected = (error.problem?.errors ?? []).map((fault) => propertyPath(fault, (wire) => wire) ?? "");
+  const named = fields.filter(({ wire }) => rejected.some((path) => path.split(/[.[]/, 1)[0] === wire));
+  if (error.code !== "refused" || named.length === 0 || named.some((field) => change.fields.includes(field)))
+    return error;
+  const names = named.map(({ name }) => name).join(", ");
+  const hint =
+    `Check in the service why it rejects ${names}: the update doesn't change ${names}, but contains all arguments. ` +
+    "If the service doesn't accept this property in updates, report it to the maintainers of pulumi-cloudinfra";
+  return withDetails(error, { hint });
 }
 
 /** Reads an object that must exist, and that a PUT may have changed. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
+import { OTHER_KEY } from "../samples";
 import { existingInstance, failureOf, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
@@ -13,10 +14,16 @@ async function refreshed(
   return { ...props };
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 const slug = (text: unknown): string => String(text).replaceAll(" ", "-");
-const slugs = (now: Readonly<Record<string, unknown>>): object => ({
+
+/** Shows labels and names as slugs, and the full name of a flavor instead of its alias. */
+const canonical = (now: Fields): object => ({
   ...now,
+  name: slug(now.name),
   labels: Object.fromEntries(Object.entries(Object(now.labels)).map(([key, value]) => [key, slug(value)])),
+  flavor: now.flavor === "large" ? "m1.large" : now.flavor,
 });
 
 test("label drift can be corrected at a service that shows other labels in lower case", async () => {
@@ -44,6 +51,16 @@ describe("changing the program from a flavor's id to its name", () => {
     expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: id });
     const next = await service.updated(saved, {}, outs);
     expect(next.outs).toMatchObject({ flavor: "m1.small", __words: { flavor: id } });
+  });
+
+  test("is an error if the name is unknown, which suggests checking the service before a replacement", async () => {
+    const service = await startRaced({ behaviour: { normalize: ["ids"] } });
+    const flavor = Object((await existingInstance(service)).state.__words).flavor;
+    const saved = await existingInstance(service, { flavor, name: "other", __key: OTHER_KEY });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.small" }));
+    expect(message).toContain("did not change flavor");
+    expect(message).toContain("possibly in a normalized form");
+    expect(message).toContain('If it does, add `ignoreChanges: ["flavor"]`');
   });
 
   test("is an error if the service ignores the change to another one", async () => {
@@ -112,28 +129,93 @@ describe("a service that later returns the flavor in another form", () => {
   });
 });
 
-describe("labels that are set for the first time, and that the service shows as slugs,", () => {
+describe.each([{ putReply: 202 }, { putReply: 204 }, { putReply: 204, revisionOf: "shown" }] as const)(
+  "a value that is normalized for the first time, with %j,",
+  (behaviour) => {
+    test.each([{ labels: { role: "web", team: "Web shop" } }, { name: "Web shop" }, { flavor: "large" }])(
+      "is neither a conflict nor drift: %j",
+      async (change) => {
+        const { web } = await oneInstance({ behaviour: { spelling: canonical, ...behaviour } });
+        expect(await web.up({ labels: { role: "web" } })).toBeUndefined();
+        expect(await web.up({ labels: { role: "web" }, ...change })).toBeUndefined();
+        const more = { labels: { role: "web" }, ...change, network: "backend" };
+        expect(await web.up(more)).toBeUndefined();
+        await web.refresh();
+        expect(web.inState().inputs).toMatchObject(more);
+      },
+    );
+  },
+);
+
+test("a value that differs from its normalized form only in punctuation is recognized if the revision proves nothing", async () => {
+  const { web } = await oneInstance({
+    behaviour: { spelling: canonical, putReply: 202, revisionOf: "shown" },
+  });
+  expect(await web.up()).toBeUndefined();
+  expect(await web.up({ name: "Web shop" })).toBeUndefined();
+  await web.refresh();
+  expect(web.inState().inputs.name).toBe("Web shop");
+});
+
+describe("a value that is normalized for the first time, if the revision proves nothing,", () => {
   async function set() {
-    const service = await startRaced({ behaviour: { spelling: slugs, putReply: 202 } });
+    const service = await startRaced({
+      behaviour: { spelling: canonical, putReply: 202, revisionOf: "shown" },
+    });
     const saved = await existingInstance(service);
-    const labels = { team: "web shop" };
-    const { outs } = await service.updated(saved, { labels });
+    const { outs } = await service.updated(saved, { flavor: "large" });
     const state = await refreshed(service, saved, outs);
-    expect(state.labels).toEqual({ team: "web-shop" }); // somebody else may have changed it
-    return { service, saved, labels, state };
+    expect(state.flavor).toBe("m1.large"); // somebody else may have changed it
+    return { service, saved, state };
   }
 
-  test("converge if the service accepts them again after a refresh", async () => {
-    const { service, saved, labels, state } = await set();
-    const { outs } = await service.updated(saved, { labels }, state);
-    expect(await refreshed(service, saved, outs)).toMatchObject({ labels });
+  test("converges if the service accepts it again after a refresh", async () => {
+    const { service, saved, state } = await set();
+    const { outs } = await service.updated(saved, { flavor: "large" }, state);
+    expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: "large" });
   });
 
-  test("are an error if the service ignores a change of them", async () => {
+  test("converges if each update has a new revision", async () => {
     const { service, saved, state } = await set();
-    service.emulator.ignoreUpdatesOf("labels");
-    const error = await failureOf(service.updated(saved, { labels: { team: "other shop" } }, state));
-    expect(error.message).toContain("did not change labels");
+    service.emulator.behaviour.revisionOf = "changes";
+    service.emulator.behaviour.putReply = 204;
+    service.after("PUT", () => service.emulator.touch(saved.id));
+    const { outs } = await service.updated(saved, { flavor: "large" }, state);
+    expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: "large" });
+  });
+
+  test("is an error if the service ignores a change to another value", async () => {
+    const { service, saved, state } = await set();
+    service.emulator.ignoreUpdatesOf("flavor");
+    const error = await failureOf(service.updated(saved, { flavor: "m1.huge" }, state));
+    expect(error.message).toContain("did not change flavor");
+  });
+});
+
+describe.each([200, 202, 204] as const)("a value that the service never returns, PUT %d,", (putReply) => {
+  test("is set although the service returns null, and keeps converging", async () => {
+    const spelling = (now: Fields): object => ({ ...now, network: null });
+    const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+    expect(await web.up()).toBeUndefined();
+    for (const network of ["backend", "front"]) {
+      expect(await web.up({ network })).toBeUndefined();
+      await web.refresh();
+      expect(web.inState().inputs.network).toBe(network);
+      expect(service.emulator.instances.get(web.inState().id)?.fields.network).toBe(network);
+    }
+  });
+
+  test("may be an empty label", async () => {
+    const spelling = (now: Fields): object => ({
+      ...now,
+      labels: Object.fromEntries(Object.entries(Object(now.labels)).filter(([, value]) => value !== "")),
+    });
+    const { web } = await oneInstance({ behaviour: { spelling, putReply } });
+    expect(await web.up({ labels: { a: "1" } })).toBeUndefined();
+    const labels = { a: "1", b: "" };
+    expect(await web.up({ labels })).toBeUndefined();
+    await web.refresh();
+    expect(web.inState().inputs.labels).toEqual(labels);
   });
 });
 

@@ -164,6 +164,19 @@ describe("a rejected update", () => {
     expect(message).toContain('ignoreChanges: ["sshKeys"]');
   });
 
+  test("because of an unchanged property doesn't suggest correcting or replacing it", async () => {
+    const service = await startService();
+    const saved = await existingInstance(service);
+    const problem = { errors: [{ pointer: "/project", detail: "unknown field in an update" }] };
+    service.emulator.fail({ method: "PUT", kind: "status", status: 422, problem });
+    const { message } = await failureOf(
+      service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(message).toContain("project: unknown field in an update");
+    expect(message).toContain("the update doesn't change project");
+    expect(message).not.toContain("replaceOnChanges");
+  });
+
   test("of an instance that no longer exists says so, and what to do", async () => {
     const service = await startService();
     const saved = await existingInstance(service);
