@@ -51,6 +51,8 @@ export interface UpdateOutcome {
   readonly isOthers?: boolean;
   /** Whether the object is older than the update, so that it proves nothing about the update. */
   readonly isOutdated?: boolean;
+  /** Whether reads still return the object from before the update. */
+  readonly isLagging?: boolean;
   /** Whether only the reply to the update contains the new values, because the object's own URL lags. */
   readonly isEcho?: boolean;
 }
@@ -70,9 +72,10 @@ export async function waitUntilApplied(
     const { object, isOthers } = written;
     return { object, own: object, unapplied: [], isOthers };
   }
-  const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
-    isOutdated === true ||
-    (context.session.finder.isListOnly(context.kind, object.id) && hasRevisionOf(object, written.before));
+  const mayBeOlder = ({ object, unapplied, isLagging }: UpdateOutcome): boolean =>
+    isLagging === true ||
+    (hasRevisionOf(object, written.before) &&
+      (unapplied.length > 0 || context.session.finder.isListOnly(context.kind, object.id)));
   // An omitted or normalized field of an object with its former revision may still change.
   const isOmitted = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
@@ -97,7 +100,7 @@ export async function waitUntilApplied(
     readUntil(
       context,
       () => readAfterUpdate(context, change, written),
-      (seen) => seen.unapplied.length === 0 && seen.isOutdated !== true && !isOpen(seen),
+      (seen) => seen.unapplied.length === 0 && seen.isLagging !== true && !isOpen(seen),
       patienceFor,
     ),
   );
@@ -125,6 +128,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
     before: sent.before,
     unapplied: unappliedFields(change, { object, own, before: sent.before }),
     isOutdated: isOld && latest.revision !== undefined && !isComplete,
+    isLagging: isOld && latest.revision !== undefined,
     isEcho: isOld && latest.isFromOwnUrl === true,
   };
 }

@@ -126,6 +126,21 @@ describe("a list that lags behind an update for longer than a few seconds", () =
 
 const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther grace@example.org";
 
+describe.each([200, 202, 204] as const)(
+  "an update that reads don't show for ten seconds (PUT %d)",
+  (putReply) => {
+    test("is finished when reads show it, so that later commands neither conflict with it nor revert it", async () => {
+      const { service, web } = await oneInstance({ behaviour: { putReply, lagIn: "reads", lagMs: 10_000 } });
+      await web.up();
+      await service.clock.sleep(60_000);
+      expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+      await web.refresh();
+      expect(web.inState().inputs.flavor).toBe("m1.large");
+      expect(await web.up({ flavor: "m1.large", network: "backend" })).toBeUndefined();
+    });
+  },
+);
+
 test("an update that was not applied is saved with the provider text, which delete and refresh need", async () => {
   const service = await startService();
   const saved = await existingInstance(service);

@@ -84,8 +84,8 @@ describe("an update that the service accepts with a bare 202 and doesn't apply i
 });
 
 test.each([
-  { putReply: 204, lagIn: "reads", lagMs: 6_000 },
-  { putReply: 202, lagIn: "reads", lagMs: 6_000 },
+  { putReply: 204, lagIn: "reads", lagMs: 40_000 },
+  { putReply: 202, lagIn: "reads", lagMs: 40_000 },
   { putReply: 204, lagIn: "lists", lagMs: 40_000, getObject: 405 },
 ] as const)(
   "an update that becomes visible too late to count as applied is reverted if the program is reverted: %j",
