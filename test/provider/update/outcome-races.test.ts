@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
-import { existingInstance, failureOf } from "../service";
+import { changed, existingInstance, failureOf, type Saved, startService } from "../service";
 import { rowsOf } from "./conflict-table-rows";
 import { startRaced } from "./raced-service";
 
@@ -47,6 +47,27 @@ describe("somebody else's change right after an update", () => {
     await service.updated(saved, { flavor: "m1.huge" }, outs);
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.huge", labels: { owner: "ops" } });
   });
+});
+
+test("somebody else's change after a retried update is drift, although the revision has increased by one", async () => {
+  let isEdited = false;
+  const service = await startService({
+    behaviour: { putReply: 202, operationMs: 10 },
+    onRequest: ({ path }) => {
+      const isRunning = [...service.emulator.operations.values()].some(({ outcome }) => outcome === "open");
+      if (!path.startsWith("/v1/operations/") || isRunning || isEdited || saved === undefined) return;
+      isEdited = true;
+      service.emulator.edit(saved.id, { labels: { team: "theirs" } });
+    },
+  });
+  let saved: Saved | undefined;
+  const made = await existingInstance(service, { publicIp: "203.0.113.5", labels: { team: "web" } });
+  saved = made;
+  service.emulator.fail({ method: "PUT", kind: "truncate" });
+  const news = changed(made, { publicIp: "auto", labels: { team: "ops" } });
+  const { outs } = await service.instances.update(made.id, made.state, news);
+  expect(isEdited).toBe(true);
+  expect((await service.instances.read(made.id, outs)).inputs).toMatchObject({ labels: { team: "theirs" } });
 });
 
 describe("a normalized value", () => {
