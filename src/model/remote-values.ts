@@ -39,8 +39,9 @@ export function remoteValuesAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    // A reference is recorded by its id, because the name may later belong to another object.
-    const remote = remoteValueOf(field, object, ...(field.isReference ? [] : [value]));
+    const isReference = field.type === "text" && field.addressFields === undefined;
+    // Other references are recorded by their id, because the object that has the name may change.
+    const remote = remoteValueOf(field, object, ...(isReference ? [] : [value]));
     if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;

@@ -44,8 +44,6 @@ export function updateBody(fields: readonly Field[], sources: Sources): string {
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
-  const id = resolvedId(field, sources);
-  if (id !== undefined) return id;
   // An ignored field is sent even if the reply omits it, because omitting a field from the body would remove its value.
   if (isIgnored(ignored, [field.name]))
     return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
@@ -54,22 +52,6 @@ function sentValue(field: Field, sources: Sources): unknown {
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   // If an index of the list is ignored, the key at that index may be in the form that the service returns.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
-}
-
-/**
- * Returns the id that the service has recorded for an unchanged name. The name may now belong to a newer image, which the update would
- * request. A display name or a link is left out, because the service may not accept it.
- */
-function resolvedId(
-  field: Field,
-  { olds: { remoteValues = {}, ...olds }, news, current }: Sources,
-): string | undefined {
-  const { name, wire, isReference = false } = field;
-  const [shown, desired] = [current[wire], news[name]];
-  const isRecorded = shown === remoteValues[name] && sameValue(field, olds[name], desired);
-  if (!isReference || !isRecorded || typeof shown !== "string" || typeof desired !== "string")
-    return undefined;
-  return /^[^\s/]+$/.test(shown) && shown.toLowerCase() !== desired.toLowerCase() ? shown : undefined;
 }
 
 const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;

@@ -37,8 +37,6 @@ export interface Field {
   readonly argument: "required" | "generated" | "optional";
   /** Whether a change requires a replacement. */
   readonly change: "replace" | "in place";
-  /** Whether the value is the id or the name of another object, such as an image. */
-  readonly isReference?: boolean;
   /** Whether the service can't change the property of an existing object. */
   readonly isFixed?: boolean;
   /** For labels: whether the service is known to preserve the case of keys. */
@@ -47,12 +45,10 @@ export interface Field {
   readonly addressFields?: readonly string[];
 }
 
-const reference = { type: "text", argument: "required", isReference: true } as const;
-
 /** The properties of a project (§4.2), in the order in which a creation request sends them. */
 export const projectFields: readonly Field[] = [
   { name: "name", wire: "name", type: "text", argument: "generated", change: "replace" },
-  { name: "region", wire: "region", ...reference, change: "replace", isFixed: true },
+  { name: "region", wire: "region", type: "text", argument: "required", change: "replace", isFixed: true },
 ];
 
 /** The common names of the field that contains the public address. */
@@ -60,11 +56,11 @@ export const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"] as c
 
 /** The properties of an instance (§2.2, §4.4), in the order in which a creation request sends them. */
 export const instanceFields: readonly Field[] = [
-  { name: "project", wire: "project", ...reference, change: "replace" },
+  { name: "project", wire: "project", type: "text", argument: "required", change: "replace" },
   { name: "name", wire: "name", type: "text", argument: "generated", change: "in place" },
-  { name: "image", wire: "image", ...reference, change: "replace" },
-  { name: "flavor", wire: "flavor", ...reference, change: "in place" },
-  { name: "network", wire: "network", ...reference, change: "in place" },
+  { name: "image", wire: "image", type: "text", argument: "required", change: "replace" },
+  { name: "flavor", wire: "flavor", type: "text", argument: "required", change: "in place" },
+  { name: "network", wire: "network", type: "text", argument: "required", change: "in place" },
   {
     ...{ name: "publicIp", wire: "public_ip", type: "text", argument: "optional", change: "in place" },
     addressFields: ADDRESS_FIELDS,

@@ -78,22 +78,6 @@ describe("changing the program from a flavor's id to its name", () => {
   });
 });
 
-test("an update of the flavor doesn't request another image if the image's name now belongs to a newer image", async () => {
-  const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
-  expect(await web.up()).toBeUndefined();
-  service.emulator.fail({
-    method: "PUT",
-    kind: "status",
-    status: 422,
-    problem: { errors: [{ pointer: "/image", detail: "image cannot be changed in place" }] },
-    when: ({ body }) => String(body).includes("debian-13"),
-    times: Number.POSITIVE_INFINITY,
-  });
-  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
-  await web.refresh();
-  expect(web.inState().inputs).toMatchObject({ image: "debian-13", flavor: "m1.large" });
-});
-
 describe("a service that later returns the flavor in another form", () => {
   const number = (flavor: unknown): string => String(flavor).replace("m1.", "flv-");
   const forms: Readonly<Record<string, (flavor: unknown) => unknown>> = {
