@@ -44,20 +44,11 @@ export function meansNoAddress(value: unknown): boolean {
   return value === null || (typeof value !== "object" && NO_ADDRESS.test(String(value).trim()));
 }
 
-/**
- * Returns the addresses in the fields for the public address. Other fields are ignored, because they may contain private addresses. A field
- * beside the field for the mode may contain a list, or addresses with the length of their network, such as `203.0.113.7/32`.
- */
+/** Returns the addresses in the fields for the public address. Other fields are ignored, because they may contain private addresses. */
 export function addressesIn(field: Field, object: WireFields): string[] {
-  const beside = addressFieldsBeside(field).flatMap((name) =>
-    [object[name]].flat().map((item) => withoutNetwork(referencedValue(field, item))),
-  );
-  const own = field.addressFields?.includes(field.wire) ? [referencedValue(field, object[field.wire])] : [];
-  return [...beside, ...own].filter(isAddress);
+  const { addressFields = [] } = field;
+  return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
 }
-
-const withoutNetwork = (shown: unknown): unknown =>
-  typeof shown === "string" ? shown.replace(/\/\d+$/, "") : shown;
 
 /** Returns the address that is reachable from the internet. */
 export function publicAddressIn(field: Field, object: WireFields): string | undefined {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { REVISION_FIELDS } from "../api/objects";
-import { addressesIn, addressFieldsBeside, isPrivate } from "./addresses";
+import { addressesIn, addressFieldsBeside, isAddress, isPrivate } from "./addresses";
 import { isSameJson } from "./changes";
 import { type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
@@ -101,9 +101,7 @@ function shownProperties(
   const optional = context.kind.fields.filter(
     ({ argument, name }) => argument === "optional" && (values[name] ?? unmanaged[name]) !== undefined,
   );
-  const hasAddress = context.kind.fields.some(
-    (field) => addressesIn(field, { ...fields, [field.wire]: undefined }).length > 0,
-  );
+  const hasAddress = context.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
   if (!isComplete && known === undefined) return undefined;
   return [
     ...optional

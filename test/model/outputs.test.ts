@@ -122,16 +122,6 @@ describe("ipAddress", () => {
     expect(outputs({ ...bare, public_ip }).ipAddress).toBe("203.0.113.8");
   });
 
-  test.each([
-    ["203.0.113.7/32", "203.0.113.7"],
-    ["2001:db8::7/128", "2001:db8::7"],
-    [["10.0.0.5", "203.0.113.7"], "203.0.113.7"],
-    [[{ id: 7, ip: "203.0.113.7" }], "203.0.113.7"],
-    [[], undefined],
-  ])("is read from ip_address if it is %j", (shown, address) => {
-    expect(outputs({ ...bare, ip_address: shown }).ipAddress).toBe(address);
-  });
-
   test("is read only from the field that the setting names, if it is set", () => {
     const setting = { "cloudinfra:ipAddressField": "floating" };
     expect(outputs({ ...reply, floating: "198.51.100.1" }, {}, setting).ipAddress).toBe("198.51.100.1");
