@@ -24,9 +24,7 @@ export interface ApiObject {
  */
 export function comparableId(id: string): string {
   const decoded = percentDecoded(id.trim());
-  const path = /^(?:https?:\/\/[^/]+)?\/?(?:v\d+\/)?(?:projects|instances|operations)\/([^/]+)\/?$/.exec(
-    decoded,
-  );
+  const path = /(?:^|\/)(?:projects|instances|operations)\/([^/]+)\/?$/.exec(decoded);
   return (path?.[1] ?? decoded).toLowerCase();
 }
 

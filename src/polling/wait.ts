@@ -73,14 +73,14 @@ const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
  * The time for which a new operation may be missing, in milliseconds, because polls may reach a replica that lags behind the creation. A
  * quarter of a short deadline leaves time for the caller to handle an operation that no longer exists.
  */
-const NEW_OPERATION_MS = 10_000;
+const NEW_OPERATION_MS = 4_000;
 
 /**
  * Polls an operation until it ends. Temporary failures of a poll are retried with backoff until the deadline. Other failures end the wait.
  *
  * @returns the finished operation, which may have failed
  * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two consecutive 404s
- * (or ten seconds of 404s if no poll has found the operation), `aborted`, or the permanent failure of a poll
+ * (or four seconds of 404s if no poll has found the operation), `aborted`, or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
   const { clock, deadline, random = Math.random } = options;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, isUnspecifiedMode, meansNoAddress } from "../../model/addresses";
 import { changedFields, sameValue } from "../../model/changes";
@@ -121,6 +122,11 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   // Fields that the reply omits are unknown, so their values are kept.
   const object = isOld ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
   const isComplete = change.fields.every(({ wire }) => replied?.fields[wire] !== undefined);
+  // A revision that is computed from the fields that a GET returns stays the same if the GET doesn't return the changed fields.
+  const isDifferent = ({ wire }: Field): boolean => {
+    const [before, after] = [latest.fields[wire], replied?.fields[wire]];
+    return before !== undefined && after !== undefined && !isDeepStrictEqual(before, after);
+  };
   const own = replied ?? (isOnlyChange(change, sent, latest) ? latest : undefined);
   return {
     object,
@@ -128,7 +134,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
     before: sent.before,
     unapplied: unappliedFields(change, { object, own, before: sent.before }),
     isOutdated: isOld && latest.revision !== undefined && !isComplete,
-    isLagging: isOld && latest.revision !== undefined,
+    isLagging: isOld && latest.revision !== undefined && (!isComplete || change.fields.some(isDifferent)),
     isEcho: isOld && latest.isFromOwnUrl === true,
   };
 }

@@ -9,6 +9,7 @@ const FORMS: readonly [string, (id: string) => string][] = [
   ["in upper case", (id) => id.toUpperCase()],
   ["percent-encoded", (id) => id.replace("-", "%2D")],
   ["as a path", (id) => `/v1/instances/${id}`],
+  ["as the path of a project's instance", (id) => `projects/p1/instances/${id}`],
   ["as a URL with a slash at the end", (id) => `https://api.example.com/v1/instances/${id}/`],
 ];
 
