@@ -4,6 +4,7 @@ import type { StoredInstance } from "../../../src/emulator/state";
 import type { Properties } from "../../../src/model/state";
 import { HostError, type HostProvider } from "../../../src/provider/host";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress";
+import { restoreDates } from "../../polling/dates";
 import { EngineCalls } from "../../provider/engine-calls";
 import { openProviders, Signals } from "../../provider/providers";
 import { overTheWire } from "../host/wire";
@@ -21,9 +22,13 @@ export async function live(one: Case, tally: Tally): Promise<Pick<Scene, "breach
   scene.service.state.projects.add(project("prj-000000x"));
   scene.service.state.instances.add(structuredClone(foreign));
   const row = new Row(scene);
-  for (const step of one.steps) {
-    await row.take(step);
-    if (scene.breaches.length > 0) break;
+  try {
+    for (const step of one.steps) {
+      await row.take(step);
+      if (scene.breaches.length > 0) break;
+    }
+  } finally {
+    restoreDates();
   }
   scene.count();
   return scene;
