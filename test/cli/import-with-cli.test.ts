@@ -92,7 +92,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     const { endpoint, token } = stack.emulator;
     await stack.run(env, "config", "set", "cloudinfra:endpoint", "http://127.0.0.1:1");
     const secret = 'new pulumi.Config("theirs").requireSecret("token")';
-    const declared = `const eu = new Provider("eu", { endpoint: "${endpoint}", token: ${secret}, concurrency: 3 });`;
+    const declared = `const provider = new Provider("eu", { endpoint: "${endpoint}", token: ${secret}, concurrency: 3 });`;
     stack.write(declared);
     await stack.run(env, "config", "set", "--secret", "theirs:token", token);
     const early = await imported(stack, env, "--project", project, "--provider", "eu");
