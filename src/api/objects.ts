@@ -19,8 +19,8 @@ export interface ApiObject {
 }
 
 /**
- * Returns an id in a form in which ids from different replies can be compared. Compared with the link to an object or an operation, its
- * `id` may differ in case, be percent-encoded, or be a path or a URL.
+ * Returns an id in a form in which ids from different replies can be compared. The id in a reply may differ from the id in its link in case,
+ * be percent-encoded, or be a path or a URL. Lookups of objects compare ids exactly, because two forms would give an object two identities.
  */
 export function comparableId(id: string): string {
   const decoded = percentDecoded(id.trim());
