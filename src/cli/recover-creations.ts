@@ -141,7 +141,7 @@ export async function writeEntries(
   const keys = new Map<string, string>();
   const recovered: RecoveredCreation[] = [];
   for (const { kind, name, urn, entry } of creations) {
-    if (entry !== undefined && (await journal.isGivenUp(entry.key))) continue;
+    if (entry !== undefined && (await journal.isMarked(entry.key, "given-up"))) continue;
     const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
     recovered.push({ kind, name, urn, status });
   }
@@ -242,8 +242,8 @@ export async function forgetCreation(
   const inState = new Set(placeholders.flatMap((one) => one.keys)); // each failed `up` may add a key
   const [journal] = journals;
   for (const key of dryRun ? [] : inState) {
-    await journal?.giveUp(key);
-    if (!(await journal?.isGivenUp(key))) return undefined;
+    await journal?.mark(key, "given-up");
+    if (!(await journal?.isMarked(key, "given-up"))) return undefined;
   }
   return { entries: keys.size, abandoned: inState.size };
 }

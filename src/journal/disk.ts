@@ -129,31 +129,23 @@ export class Files {
     await unlessMissing(this.disk.unlink(file));
   }
 
-  /** Removes a file if it has the expected text. */
-  async removeIf(file: string, isExpected: TextCheck): Promise<void> {
-    const removed = await this.takeAside(file, isExpected);
-    if (removed !== undefined) await this.remove(removed);
-  }
-
-  /** Renames a file to `kept` if it has the expected text. Returns `false` if the file has another text or doesn't exist. */
-  async renameIf(file: string, isExpected: TextCheck, kept: string): Promise<boolean> {
-    const renamed = await this.takeAside(file, isExpected);
-    if (renamed !== undefined) await this.disk.rename(renamed, kept);
-    return renamed !== undefined;
-  }
-
-  /** Renames a file if it has the expected text, and returns the new name. Checks twice, because other processes may replace the file. */
-  private async takeAside(file: string, isExpected: TextCheck): Promise<string | undefined> {
+  /**
+   * Removes a file, or renames it to `kept`, if it has the expected text. Checks twice, because other processes may replace the file.
+   *
+   * @returns `false` if the file has another text or doesn't exist
+   */
+  async removeIf(file: string, isExpected: TextCheck, kept?: string): Promise<boolean> {
     const text = await this.read(file);
-    if (text === undefined || !isExpected(text)) return undefined;
+    if (text === undefined || !isExpected(text)) return false;
     const aside = temporaryName(file);
     await unlessMissing(this.disk.rename(file, aside));
     const taken = await this.read(aside);
-    if (taken === undefined) return undefined;
-    if (isExpected(taken)) return aside;
-    await this.linkUnlessTaken(aside, file);
+    if (taken === undefined) return false;
+    const isTaken = isExpected(taken);
+    if (isTaken && kept !== undefined) await this.disk.rename(aside, kept);
+    else if (!isTaken) await this.linkUnlessTaken(aside, file);
     await this.remove(aside);
-    return undefined;
+    return isTaken;
   }
 }
 

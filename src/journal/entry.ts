@@ -61,8 +61,7 @@ export function firstLine(entry: Entry): string {
 
 /** Returns a later line of the file. A killed process may have left the previous line incomplete, so the line starts with a line break. */
 export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): string {
-  const known = operation && { id: operation.id, url: operation.url };
-  return `\n${JSON.stringify({ operation: known, id, imported, resumedBy })}\n`;
+  return `\n${JSON.stringify({ operation, id, imported, resumedBy })}\n`;
 }
 
 /** Parses the file of an entry. Skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
@@ -186,7 +185,10 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A fact about a creation that must outlive its entry: the user has given up the creation, or the deletion of its object has started. */
+/**
+ * A fact about a creation that must outlive its entry: the user has given up the creation, so that no command resumes or finishes it, or
+ * the deletion of its object has started, so that no later run adopts the object.
+ */
 export type Mark = "given-up" | "discarded";
 
 /** Returns the name of the file that records a fact about a creation. */

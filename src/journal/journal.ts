@@ -77,11 +77,11 @@ export class Journal {
   /** For each file, the key of the entry that this process last read or wrote. A new entry can't replace an entry with a different key. */
   private readonly known = new Map<string, string>();
   /** For each key, the file of the entry that this process has read or written. */
-  private readonly files = new Map<string, string>();
+  private readonly files = new Map<string | undefined, string>();
   /** For each file that this process has read, the key of the resource, which never changes. */
   private readonly resources = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
-  private readonly held = new Set<string>();
+  private readonly held = new Set<string | undefined>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
@@ -118,12 +118,12 @@ export class Journal {
   }
 
   /** Adds fields to the entry with the given key, if there is an entry. */
-  async extend(key: string, more: EntryUpdate): Promise<void> {
+  async extend(key: string | undefined, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => this.disk.appendTo(file, hasKey(key), laterLine(more)));
   }
 
   /** Records that this process resumes or discards a creation. */
-  async resume(key: string): Promise<void> {
+  async resume(key: string | undefined): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await this.disk.appendTo(file, hasKey(key), laterLine({ resumedBy: this.self }));
       this.held.add(key);
@@ -136,12 +136,12 @@ export class Journal {
   }
 
   /** Reports whether another process has resumed the creation after this process started or resumed it. */
-  async isTakenOver(key: string): Promise<boolean> {
+  async isTakenOver(key: string | undefined): Promise<boolean> {
     const file = this.held.has(key) ? this.files.get(key) : undefined;
     const text = file && (await this.safely(async () => (await this.disk.read(file)) ?? ""));
     if (text === undefined) return false; // there is no entry, or the journal can't be used
     const entry = parseEntry(text);
-    return entry?.key !== key || (entry.resumedBy ?? this.self) !== this.self;
+    return entry?.key !== key || (entry?.resumedBy ?? this.self) !== this.self;
   }
 
   /** Reads the entry for a purpose, regardless of its age. A damaged file is renamed, and a warning is printed. */
@@ -168,36 +168,19 @@ export class Journal {
     return undefined;
   }
 
-  /** Records that the user gives up a creation, so that no command resumes or finishes it. */
-  async giveUp(key: string): Promise<void> {
-    await this.mark(key, "given-up");
-  }
-
-  /** Reports whether the user has given up a creation on this machine. */
-  isGivenUp(key: string): Promise<boolean> {
-    return this.isMarked(key, "given-up");
-  }
-
-  /** Records that the object of a creation is about to be deleted, so that no later run adopts the object. */
-  async recordDiscard(key: string): Promise<void> {
-    await this.mark(key, "discarded");
-  }
-
-  /** Reports whether this machine has started to delete the object of a creation. */
-  isDiscarded(key: string): Promise<boolean> {
-    return this.isMarked(key, "discarded");
-  }
-
-  /** Removes the record of a deletion that has ended or was rejected. */
-  async forgetDiscard(key: string): Promise<void> {
-    await this.safely((folder) => this.disk.remove(path.join(folder, markFileName(key, "discarded"))));
-  }
-
-  private async mark(key: string, mark: Mark): Promise<void> {
+  /** Records a fact about a creation on this machine. */
+  async mark(key: string, mark: Mark): Promise<void> {
     await this.safely((folder) => this.disk.appendOrCreate(path.join(folder, markFileName(key, mark)), key));
   }
 
-  private async isMarked(key: string, mark: Mark): Promise<boolean> {
+  /** Removes a fact about a creation. */
+  async unmark(key: string, mark: Mark): Promise<void> {
+    await this.safely((folder) => this.disk.remove(path.join(folder, markFileName(key, mark))));
+  }
+
+  /** Reports whether this machine has recorded a fact about a creation. */
+  async isMarked(key: string | undefined, mark: Mark): Promise<boolean> {
+    if (key === undefined) return false;
     const text = await this.safely((folder) => this.disk.read(path.join(folder, markFileName(key, mark))));
     return text?.startsWith(key) ?? false; // each mark appends the key
   }
@@ -269,7 +252,7 @@ export class Journal {
   }
 
   /** Removes the entry with the given key. */
-  async remove(key: string): Promise<void> {
+  async remove(key: string | undefined): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await this.disk.removeIf(file, hasKey(key));
       if (this.known.get(file) === key) this.known.delete(file);
@@ -318,7 +301,7 @@ export class Journal {
     return journalFolder({ ...this.options, cwd: this.cwd });
   }
 
-  private async withFileOf(key: string, work: (file: string) => Promise<void>): Promise<void> {
+  private async withFileOf(key: string | undefined, work: (file: string) => Promise<void>): Promise<void> {
     if (!this.files.has(key)) await this.listEverywhere(); // records the files of all entries
     const file = this.files.get(key);
     if (file !== undefined) await this.safely(() => work(file));
@@ -331,7 +314,7 @@ export class Journal {
 
   private async setAside(file: string): Promise<undefined> {
     const kept = `${file}.damaged`;
-    const isRenamed = await this.disk.renameIf(file, (text) => parseEntry(text) === undefined, kept);
+    const isRenamed = await this.disk.removeIf(file, (text) => parseEntry(text) === undefined, kept);
     if (!isRenamed) return; // another process has replaced it
     await this.warnOnce(
       file,
@@ -374,6 +357,6 @@ function entryFor(purpose: EntryIdentity, text: string | undefined): Entry | und
 }
 
 const hasKey =
-  (key: string) =>
+  (key: string | undefined) =>
   (text: string): boolean =>
     parseEntry(text)?.key === key;

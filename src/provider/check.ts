@@ -179,8 +179,7 @@ async function recordAndInspectCheck(
     return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
   const { key, placeholder: recorded } = tracker.get(urn);
-  const isGivenUp = recorded?.key !== undefined && (await journal?.isGivenUp(recorded.key));
-  const placeholder = isGivenUp ? undefined : recorded;
+  const placeholder = (await journal?.isMarked(recorded?.key, "given-up")) ? undefined : recorded;
   for (const live of tracker.recordCheckBeforeCreate(urn)) await journal?.run.retract({ live });
   tracker.extend(urn, { formerUrns });
   const { importId: imported } = hidden;

@@ -77,16 +77,14 @@ export async function diffResource(
     const fields = withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted });
     const plainly = diff(fields, olds, wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
-    const isGivenUp =
-      isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
-    if (isGivenUp) {
+    if (isPlaceholder(id) && (await journal?.isMarked(pending?.key, "given-up"))) {
       const next = isNewImport ? `importing ${kind.name} ${imported}` : `creating another ${kind.name}`;
       await show(`${next}: the unfinished creation was given up`);
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
-      const isDeleted = pending?.key !== undefined && (await journal?.isDiscarded(pending.key));
+      const isDeleted = await journal?.isMarked(pending?.key, "discarded");
       const fit = isDeleted
         ? "its object is being deleted and is replaced"
         : isReplaced

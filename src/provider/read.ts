@@ -25,7 +25,6 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import { isDiscarded } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested-values";
@@ -248,7 +247,7 @@ async function readPlaceholder(
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
-  if (await isDiscarded(context, pending)) return unchanged; // the object no longer exists after the deletion
+  if (await context.session.journal.isMarked(pending.key, "discarded")) return unchanged; // the object no longer exists after the deletion
   const real = context.session.client.resultId(seen);
   if (real === undefined) {
     if (isSuccess(seen)) return unchanged;

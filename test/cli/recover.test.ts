@@ -423,7 +423,7 @@ describe("recover --forget", () => {
     const file = write(exported({ resources: [row(KEY), row(OTHER_KEY)] }));
     const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
     expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("Would give up the creation") });
-    expect(await journal.isGivenUp(KEY)).toBe(false);
+    expect(await journal.isMarked(KEY, "given-up")).toBe(false);
     // The state still records them when the command runs again.
     for (const _ of [1, 2]) {
       const done = await recover(["--file", file, "--forget", WEB]);
@@ -432,7 +432,10 @@ describe("recover --forget", () => {
         stderr: "",
         stdout: expect.stringContaining("Gave up the creation"),
       });
-      expect([await journal.isGivenUp(KEY), await journal.isGivenUp(OTHER_KEY)]).toEqual([true, true]);
+      expect([
+        await journal.isMarked(KEY, "given-up"),
+        await journal.isMarked(OTHER_KEY, "given-up"),
+      ]).toEqual([true, true]);
     }
   });
 

@@ -108,14 +108,17 @@ describe("an entry", () => {
 test("the record of a started deletion is for one creation, visible to other processes, independent of the entry, and removable", async () => {
   const { dir, journal, warnings } = opened();
   await journal.begin(begun());
-  await journal.forgetDiscard("key-1");
-  await journal.recordDiscard("key-1");
+  await journal.unmark("key-1", "discarded");
+  await journal.mark("key-1", "discarded");
   await journal.remove("key-1");
   const other = opened({ dir }).journal;
-  expect([await other.isDiscarded("key-1"), await other.isDiscarded("key-2")]).toEqual([true, false]);
-  expect(await other.isGivenUp("key-1")).toBe(false);
-  await other.forgetDiscard("key-1");
-  expect(await journal.isDiscarded("key-1")).toBe(false);
+  expect([await other.isMarked("key-1", "discarded"), await other.isMarked("key-2", "discarded")]).toEqual([
+    true,
+    false,
+  ]);
+  expect(await other.isMarked("key-1", "given-up")).toBe(false);
+  await other.unmark("key-1", "discarded");
+  expect(await journal.isMarked("key-1", "discarded")).toBe(false);
   expect(warnings).toEqual([]);
 });
 

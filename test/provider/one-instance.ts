@@ -57,7 +57,7 @@ export class OneInstance extends EngineCalls {
   async giveUp(): Promise<void> {
     const { state, inputs } = this.inState();
     for (const key of new Set([state.__key, Object(state.__pending).key, inputs.__key]))
-      await this.journal.giveUp(String(key));
+      await this.journal.mark(String(key), "given-up");
     await this.removeEntry();
   }
 

@@ -30,7 +30,7 @@ import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
 import { extendEntry, requireNotTakenOver } from "./run";
-import { discard, isDiscarded, type UnfinishedCreation } from "./unfinished";
+import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
  * Updates the object of a resumed creation to match the current program (C5).
@@ -50,7 +50,7 @@ export async function fitToProgram(
   if (asked === undefined) throw requestUnknown(context, object);
   const options = context.session.tracker.optionsOf(inputs.key);
   const isReplaced = needsReplacement(context.kind, unfinished, inputs, options);
-  if (isReplaced || (await isDiscarded(context, unfinished))) {
+  if (isReplaced || (await context.session.journal.isMarked(unfinished.key, "discarded"))) {
     await discard(context, inputs, object, unfinished);
     return undefined;
   }

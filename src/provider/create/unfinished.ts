@@ -271,25 +271,20 @@ async function removeDiscarded(
   const remove = (): Promise<void> =>
     removeObject(context, id, project, { state: { createdAt: fields.created_at, name } });
   if (key === undefined) return remove(); // the record of the creation is damaged
-  const isStarted = await journal.isDiscarded(key);
-  await journal.recordDiscard(key);
+  const isStarted = await journal.isMarked(key, "discarded");
+  await journal.mark(key, "discarded");
   try {
     await remove();
   } catch (error) {
-    if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.forgetDiscard(key);
+    if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.unmark(key, "discarded");
     throw error;
   }
-  await journal.forgetDiscard(key);
+  await journal.unmark(key, "discarded");
 }
 
 /** Reports whether an error proves that the service has not started the deletion. @param isStarted whether an earlier run may have sent it */
 function isRejected({ code, method, sent }: CloudInfraError, isStarted: boolean): boolean {
   return code === "unsupported" || (method === "DELETE" && !sent && !isStarted);
-}
-
-/** Reports whether an earlier run on this machine has started to delete the object of a creation. */
-export async function isDiscarded({ session }: Context, { key }: Pending): Promise<boolean> {
-  return key !== undefined && session.journal.isDiscarded(key);
 }
 
 /**
@@ -308,7 +303,7 @@ export async function isResumedElsewhere({ session }: Context, resource: string)
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;
-  return (await journal.run.has({ finished: key })) || journal.isGivenUp(key);
+  return (await journal.run.has({ finished: key })) || journal.isMarked(key, "given-up");
 }
 
 /** Records that a creation is finished, for all processes of this run. */

@@ -211,7 +211,7 @@ describe("the object of a killed creation, if an `up` that needs a different obj
     const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
     await web.killedUp();
     service.emulator.finishOperations();
-    await web.journal.recordDiscard((await web.journalEntry()).key);
+    await web.journal.mark((await web.journalEntry()).key, "discarded");
     expect(await web.up()).toContain("doesn't support deleting instances");
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
