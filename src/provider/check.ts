@@ -198,10 +198,7 @@ async function recordAndInspectCheck(
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
   const unfinished = isLater ? entry : placeholder;
   if (first === undefined || unfinished === undefined) return {};
-  if (key !== undefined) {
-    tracker.recordHandover(key);
-    await journal?.run.add({ replacing: key });
-  }
+  if (key !== undefined) await journal?.run.add({ replacing: key });
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
   // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object, or
   // `retainOnDelete` would keep it.
@@ -262,7 +259,8 @@ async function formerPurposes(
   const urns = isNew ? [urn, ...aliases] : [urn];
   const others = earlier.filter(({ urn: one, replaces, endpoint }) => {
     const isOurs = replaces === undefined ? urns.includes(one) : replaces === current;
-    const isOrphan = isNew && replaces !== undefined && urns.includes(one) && !tracker.isCurrent(replaces);
+    const isOrphan =
+      isNew && replaces !== undefined && urns.includes(one) && tracker.holderOf(replaces) === undefined;
     return isOrphan || (isOurs && endpoint !== journal?.endpoint);
   });
   return [

@@ -42,12 +42,12 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   if (left === undefined) return createNew(context, inputs, await unusedKey(context, inputs));
   const retry = await findRecoveredRetry(context, inputs, left);
   const first = await resumeCreation(context, inputs, left);
-  if (retry?.key !== undefined && first !== undefined) await context.session.journal.remove(retry.key);
+  if (first !== undefined) await context.session.journal.remove(retry?.key);
   const resumed = first ?? (retry && (await resumeCreation(context, inputs, retry)));
   if (resumed !== undefined) return resumed;
-  const last = retry ?? left;
-  if (last.key !== undefined) await context.session.journal.remove(last.key);
-  const key = keyAfter(last.key, keyOf(inputs));
+  const { key: spent } = retry ?? left;
+  await context.session.journal.remove(spent);
+  const key = keyAfter(spent, keyOf(inputs));
   return createNew(context, inputs, key).catch((error: unknown) => {
     // Without a new state, the engine would keep the failed creation in the state, and every `up` would resume that creation (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(context, error, inputs, key) : error;
@@ -57,7 +57,7 @@ export async function create(context: Context, inputs: Desired): Promise<Created
 /** Throws an error if another resource has the same key. The state may contain the object with a different URN. */
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
-  const holder = key === undefined ? undefined : session.tracker.holderOf(key);
+  const holder = session.tracker.holderOf(key);
   if (holder !== undefined && holder !== urn) throw alreadyCreating(kind, holder);
 }
 

@@ -39,8 +39,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   const { tracker, journal } = context.session;
   const { urn, key, importId: imported } = state;
   // With `deleteBeforeReplace`, the engine calls delete before the `create` call that handles the unfinished creations of the resource.
-  const isHandedOver =
-    tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
+  const isHandedOver = key !== undefined && (await journal.run.has({ replacing: key }));
   // Another resource may now have the recorded URN, and the creation of that resource may be in progress.
   const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))

@@ -20,13 +20,15 @@ export async function markLive(
   const { tracker, journal } = context.session;
   const { urn, key } = inputs;
   const object = identityOf(context, id);
+  const { key: replaced, formerUrns = [] } = tracker.get(urn);
   // The state may contain the resource with a former URN.
-  const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
+  const urns = [urn, ...formerUrns].map(withoutStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : undefined;
   tracker.recordCreated(urn, object, key, adoptedFor);
   const project = context.kind === projectKind ? id : inputs.project;
   if (project !== undefined) await forgetDeletionRequest(context, project);
+  if (replaced !== undefined) await journal.run.retract({ replacing: replaced });
   await journal.run.add({ live: identityKey(object) });
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
@@ -67,10 +69,8 @@ function withoutStack(urn: string | undefined): string | undefined {
 export async function claimResumed(context: Context, { urn = "" }: Desired, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
-  if (await isLiveElsewhere(journal, object)) return false;
-  const owner = tracker.liveOwner(object);
-  if (owner !== undefined && owner.urn !== urn) return false;
-  tracker.reclaim(identityKey(object), urn);
+  if ((await findOtherManager(context, object, urn)) !== undefined) return false;
+  tracker.claim(identityKey(object), urn, { isManager: true });
   await journal.run.add({ live: identityKey(object) });
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
@@ -83,13 +83,20 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
  * @throws CloudInfraError `conflict` if another resource manages the object, because the service returns existing objects with the same name
  */
 export async function requireUnshared(context: Context, { urn = "" }: Desired, id: string): Promise<void> {
-  const { tracker, journal } = context.session;
-  const object = identityOf(context, id);
+  const other = await findOtherManager(context, identityOf(context, id), urn);
+  if (other !== undefined)
+    throw withDetails(alreadyManaged(context.kind, id, other), { hint: HINT_IF_SHARED });
+}
+
+/** Returns the URN of another resource that manages the object in this run, or its description if it belongs to another process (L3). */
+async function findOtherManager(
+  { session: { tracker, journal } }: Context,
+  object: ObjectIdentity,
+  urn: string,
+): Promise<string | undefined> {
   const owner = tracker.liveOwner(object);
-  if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object))
-    throw withDetails(alreadyManaged(context.kind, id, owner.urn), { hint: HINT_IF_SHARED });
-  if (await isLiveElsewhere(journal, object))
-    throw withDetails(alreadyManaged(context.kind, id), { hint: HINT_IF_SHARED });
+  if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object)) return owner.urn;
+  return (await isLiveElsewhere(journal, object)) ? ANOTHER_RESOURCE : undefined;
 }
 
 const HINT_IF_SHARED =
@@ -128,12 +135,14 @@ export function findOtherHolder(
   { urn, key }: { readonly urn: string; readonly key: string | undefined },
 ): string | undefined {
   const live = tracker.liveOwner(object);
-  const holder = live === undefined ? tracker.reclaim(identityKey(object), urn) : live.urn;
+  const holder = live === undefined ? tracker.claim(identityKey(object), urn, { isManager: true }) : live.urn;
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
+const ANOTHER_RESOURCE = "another resource";
+
 /** Returns the error for an object that two resources in the program would manage. */
-export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
+export function alreadyManaged({ name }: Kind, id: string, owner = ANOTHER_RESOURCE): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",
   });

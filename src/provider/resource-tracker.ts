@@ -65,17 +65,15 @@ export class ResourceTracker {
   urn: string | undefined;
   /** The secrets of all resources. A message about one resource may contain a secret of another resource. */
   readonly secrets = new SecretForms();
-  private readonly resources = new Map<string, TrackedResource>();
+  private readonly resources = new Map<string | undefined, TrackedResource>();
   /** The objects that are managed by resources of this process. The map doesn't use URNs as keys, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
   /** For each key, the URN of the resource that currently has the key. */
-  private readonly holders = new Map<string, string>();
-  /** The keys of replaced resources whose unfinished creations are finished when the replacement is created. */
-  private readonly replacing = new Set<string>();
+  private readonly holders = new Map<string | undefined, string>();
   /** The values that the program sets in this run, by the key of the resource. */
-  private readonly programValues = new Map<string, ProgramValues>();
+  private readonly programValues = new Map<string | undefined, ProgramValues>();
   /** The options `ignoreChanges` and `replaceOnChanges`, by the key of the resource. */
-  private readonly options = new Map<string, ChangeOptions>();
+  private readonly options = new Map<string | undefined, ChangeOptions>();
   /** The option `retainOnDelete`, by the key and by the URN of the resource. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
@@ -86,7 +84,7 @@ export class ResourceTracker {
   private readonly refreshed = new Set<string>();
 
   get(urn: string | undefined): TrackedResource {
-    return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
+    return this.resources.get(urn) ?? {};
   }
 
   /** Records the secrets in inputs and states. */
@@ -115,7 +113,7 @@ export class ResourceTracker {
     this.urn = urn;
     const { key } = olds;
     this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true });
-    const holder = key === undefined ? undefined : this.holders.get(key);
+    const holder = this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
   }
@@ -126,11 +124,6 @@ export class ResourceTracker {
     return id === held || id === importedBefore;
   }
 
-  /** Records that the unfinished creations of a resource are finished when its replacement is created. */
-  recordHandover(key: string): void {
-    this.replacing.add(key);
-  }
-
   /** Adds facts to the record of a URN. */
   extend(
     urn: string,
@@ -139,18 +132,15 @@ export class ResourceTracker {
     this.resources.set(urn, { ...this.get(urn), ...more });
   }
 
-  /** Claims an object or the key of a journal entry for a resource. @returns the URN of the first resource that claimed it */
-  claim(what: string, urn: string): string {
+  /**
+   * Claims an object or the key of a journal entry for a resource. Only a resource that manages the object replaces an earlier claim.
+   *
+   * @returns the URN of the earlier claim or, if there is none, `urn`
+   */
+  claim(what: string, urn: string, { isManager = false } = {}): string {
     const first = this.claims.get(what) ?? urn;
-    this.claims.set(what, first);
+    this.claims.set(what, isManager ? urn : first);
     return first;
-  }
-
-  /** Claims an object for the resource that manages it in the state. @returns the URN of the previous claim */
-  reclaim(what: string, urn: string): string {
-    const before = this.claims.get(what) ?? urn;
-    this.claims.set(what, urn);
-    return before;
   }
 
   /** Records that a refresh has read an object. The URN of the next diff may be outdated after a rename. */
@@ -163,8 +153,8 @@ export class ResourceTracker {
     return this.refreshed.has(identityKey(object));
   }
 
-  /** Returns the URN of the resource that has the given key. */
-  holderOf(key: string): string | undefined {
+  /** Returns the URN of the resource with this key. In a check with prior inputs, the key proves that the state contains the resource (I3). */
+  holderOf(key: string | undefined): string | undefined {
     return this.holders.get(key);
   }
 
@@ -205,20 +195,8 @@ export class ResourceTracker {
     this.live.set(identityKey(object), { urn, key, adoptedFor });
     this.gone.delete(identityKey(object));
     if (urn === undefined) return;
-    const replaced = this.get(urn).key;
-    if (replaced !== undefined) this.replacing.delete(replaced);
     if (key !== undefined) this.holders.set(key, urn);
     this.resources.set(urn, { id: object.id });
-  }
-
-  /** Reports whether a check of this run had prior inputs with this key, which proves that the state contains the resource (I3). */
-  isCurrent(key: string): boolean {
-    return this.holders.has(key);
-  }
-
-  /** Reports whether a running `create` call will replace the resource and finish its unfinished creations. */
-  isHandedOver(key: string | undefined): boolean {
-    return key !== undefined && this.replacing.has(key);
   }
 
   /** Records the values that the program sets in this run for a resource. The state may contain older values (I4). */
@@ -238,7 +216,7 @@ export class ResourceTracker {
 
   /** Returns the options of the resource with this key. */
   optionsOf(key: string | undefined): ChangeOptions {
-    return (key === undefined ? undefined : this.options.get(key)) ?? {};
+    return this.options.get(key) ?? {};
   }
 
   /** Records the option `retainOnDelete` of a resource and of its former URNs, unless other resources now have these URNs. */
@@ -258,7 +236,7 @@ export class ResourceTracker {
 
   /** Returns inputs or a state with the values that the program sets in this run, if a check has recorded them. */
   withCurrentValues<State extends HiddenInputs>(state: State): State {
-    const now = state.key === undefined ? undefined : this.programValues.get(state.key);
+    const now = this.programValues.get(state.key);
     const isSame =
       now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(programValuesOf(state)));
     return isSame ? state : withProgramValues(state, now);
@@ -266,7 +244,7 @@ export class ResourceTracker {
 
   /** Reports whether a check has recorded the values that the program sets in this run for a resource. */
   hasCurrentValues(key: string | undefined): boolean {
-    return key !== undefined && this.programValues.has(key);
+    return this.programValues.has(key);
   }
 
   /** Returns the URN with which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */

@@ -67,10 +67,7 @@ function mayDelete(
   { session }: Context,
   { isInState, id, replaces, isLate = false }: UnfinishedCreation,
 ): boolean {
-  return (
-    isInState ||
-    (!isLate && (id === undefined || (replaces !== undefined && session.tracker.isCurrent(replaces))))
-  );
+  return isInState || (!isLate && (id === undefined || session.tracker.holderOf(replaces) !== undefined));
 }
 
 /**
