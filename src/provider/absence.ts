@@ -4,40 +4,26 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isLaterMoment } from "../model/outputs";
 import { identityKey, projectKind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
-import { remainingMs } from "../polling/clock";
+import { deadlineIn, remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 import { RELEASE_CREATION } from "./partial-state";
 
+/** Reads an object now, or confirms its absence like {@link findOrConfirmAbsence}. */
+export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+  return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
+}
+
 /**
  * Returns an object, or confirms that the object no longer exists. An object no longer exists if the service reports its deletion, or if
  * two independent checks don't find it while its project is visible. Outages and missing permissions are never treated as deletions. The
- * absence of a project proves nothing, unless this machine has requested the deletion. If a project is found, the record of its deletion
- * request is removed.
+ * absence of a project proves nothing, unless this machine has requested the deletion.
  *
  * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError the error of a failed check; `forbidden` if the absence proves nothing
  */
 export async function findOrConfirmAbsence(
-  context: Context,
-  ref: ObjectRef,
-  first: LookupResult,
-): Promise<ApiObject | undefined> {
-  const object = await confirmedObject(context, ref, first);
-  if (object !== undefined && ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
-  return object;
-}
-
-/**
- * Reads an object now, or confirms its absence like `findOrConfirmAbsence`. If a project is found, the record of its deletion request
- * is kept, because the deletion may still be in progress.
- */
-export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  return confirmedObject(context, ref, await context.session.finder.find(ref, context));
-}
-
-async function confirmedObject(
   context: Context,
   ref: ObjectRef,
   first: LookupResult,
@@ -158,9 +144,6 @@ export function noLongerExists(context: Context, id: string): CloudInfraError {
   });
 }
 
-const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
-const LISTED_MS = 30_000;
-
 /**
  * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes. If the deadline of the call is earlier, a
  * quarter of the remaining time is reserved for subsequent work.
@@ -172,20 +155,20 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
   const { finder, clock } = context.session;
   const { kind, id } = ref;
   const left = remainingMs(context.deadline, clock);
-  const reservedMs = left > LISTED_MS ? 0 : left / 4;
+  const isEarly = left <= CATCHING_UP_MS;
+  const deadline = isEarly ? deadlineIn(Math.floor(left * 0.75), clock) : context.deadline;
   return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
-    for (const pause of PAUSES_MS) {
-      const available = remainingMs(context.deadline, clock) - reservedMs;
-      if (available > 0) {
-        await clock.sleep(Math.min(pause, available), context.signal);
-        const result = await finder.findInList(ref, context);
-        // A list may omit values, or return values in a different form.
-        if ("found" in result) return finder.completeListItem(result.found, ref, context);
-      }
-      if (available <= pause) {
-        const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
-        throw new CloudInfraError("timeout", message, { resultId: id });
-      }
+    const result = await readUntil(
+      { ...context, deadline },
+      () => finder.findInList(ref, context),
+      (seen) => "found" in seen,
+      () => "catching up",
+    );
+    // A list may omit values, or return values in a different form.
+    if ("found" in result) return finder.completeListItem(result.found, ref, context);
+    if (isEarly) {
+      const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
+      throw new CloudInfraError("timeout", message, { resultId: id });
     }
     await requireSameForm(context, ref);
     return undefined;
@@ -290,7 +273,7 @@ export async function readUntil<T>(
     const limit =
       patience === "deadline" ? left : Math.min(left, began + CATCHING_UP_MS - session.clock.now());
     const pause = Math.min(wanted, MAX_PAUSE_MS, limit);
-    if (pause <= 0) break;
+    if (pause < 1) break;
     await session.clock.sleep(pause, signal);
     seen = await read();
   }

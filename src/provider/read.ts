@@ -5,7 +5,7 @@ import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
-import type { Arguments, Field, RemoteValues } from "../model/resource-fields";
+import { type Arguments, type Field, projectKind, type RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
 import {
@@ -14,6 +14,7 @@ import {
   findListed,
   findNamedByOperation,
   findOrConfirmAbsence,
+  forgetDeletionRequest,
 } from "./absence";
 import {
   argumentsOf,
@@ -135,6 +136,8 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   // For a `get`, two checks are sufficient, because a wrong result has no consequences for the object.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
   const found = await find(context, ref, first);
+  if (found !== undefined && isManaged(state) && ref.kind === projectKind)
+    await forgetDeletionRequest(context, id);
   // If the service supports only lists, consecutive lists may come from the same outdated replica.
   const mayBeOutdated = found === undefined && isNew(state) && finder.isListOnly(ref.kind, id);
   const object = mayBeOutdated ? await findListed(context, ref) : found;
