@@ -234,7 +234,7 @@ export class Journal {
   }
 
   /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. Each file of another resource is read only once. */
-  find(resource: string): Promise<Entry | undefined> {
+  find(resource: string | undefined): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       if (!this.isTidy) await this.disk.removeOld(folder, KEPT_MS);
       this.isTidy = true;

@@ -3,8 +3,8 @@ import { optional } from "../diagnostics/problem";
 import type { Operation } from "../polling/wait";
 import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./resource-fields";
 
-/** Parses a request body. Returns `undefined` if the body is invalid, for example after a manual change of the state. */
-export function parseSentBody(body: string): WireFields | undefined {
+/** Parses a request body. Returns `undefined` if the body is missing or invalid, for example after a manual change of the state. */
+export function parseSentBody(body = ""): WireFields | undefined {
   try {
     const fields: unknown = JSON.parse(body);
     return isMap(fields) ? fields : undefined;
@@ -52,14 +52,14 @@ export const pendingSchema = optional(record);
 /** The name and the project in a creation request. The program may now contain a different project. */
 export type Sent = ReturnType<typeof sentFields>;
 
-export function sentFields({ body = "{}" }: Pending) {
+export function sentFields({ body }: Pending) {
   const { name, project } = parseSentBody(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return { name: text(name), project: text(project) };
 }
 
 /** Returns the arguments in a creation request, or `undefined` if the request isn't recorded. */
-export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Arguments | undefined {
+export function argumentsSent(fields: readonly Field[], { body }: Pending): Arguments | undefined {
   const sent = parseSentBody(body);
   return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }

@@ -1,14 +1,13 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { completeCreation, fitToProgram } from "./create/completion";
 import { adopt, idToAdopt } from "./create/import-option";
-import { extendEntry, keyAfter, nextKey, runCreation } from "./create/run";
+import { keyAfter, nextKey, runCreation } from "./create/run";
 import {
   discard,
   findRecoveredRetry,
@@ -85,9 +84,11 @@ async function resumeCreation(
   if (end.kind === "created") {
     const outs = await fitToProgram(context, end.object, left, inputs);
     if (outs !== undefined) {
-      const resumed = await reportCreated(context, inputs, left, end.object.id, outs, left.id !== undefined);
+      const { id } = end.object;
+      await markLive(context, inputs, id, { isAdopted: left.id !== undefined });
+      await context.session.journal.extend(left.key, { id });
       await markFinished(context, left);
-      return resumed;
+      return { id, outs };
     }
   } else if (end.kind === "failed" && end.object) await discard(context, inputs, end.object, left);
   await markFinished(context, left);
@@ -112,15 +113,18 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
-      await requireUnshared(context, inputs, end.object.id).catch(async (error: unknown) => {
+      const { id } = end.object;
+      await requireUnshared(context, inputs, id).catch(async (error: unknown) => {
         // The id of the other resource's object may have been reused, so the next run checks again.
-        await extendEntry(context, pending, { id: end.object.id });
+        await journal.extend(key, { id });
         throw error;
       });
       const hidden = end.isEcho ? { isEcho: true } : {};
       const asked = argumentsOf(context, inputs);
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
-      return reportCreated(context, inputs, pending, end.object.id, outs);
+      await markLive(context, inputs, id, { isAdopted: false });
+      await journal.extend(key, { id });
+      return { id, outs };
     }
     if (end.kind === "failed" && end.object) {
       const { operation } = end;
@@ -138,36 +142,14 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
  * Joins a creation that another process has started in the meantime, for example a process that is still running although its CLI was
  * killed. Both processes send the same request with the same key, so the service creates only one object (§4.7).
  */
-async function joinOtherProcess(
-  context: Context,
-  inputs: Desired,
-  other: Entry,
-  body: string,
-): Promise<Created> {
+async function joinOtherProcess(context: Context, inputs: Desired, other: Entry, body: string) {
   if (other.body !== body) {
-    throw new CloudInfraError(
-      "conflict",
-      "another process is creating the resource with different arguments",
-      {
-        hint: "Run `pulumi up` again to resume that creation. Nothing is created twice",
-      },
-    );
+    const message = "another process is creating the resource with different arguments";
+    const hint = "Run `pulumi up` again to resume that creation. Nothing is created twice";
+    throw new CloudInfraError("conflict", message, { hint });
   }
   const resumed = await resumeCreation(context, inputs, { ...other, isInState: false });
   return resumed ?? createNew(context, inputs, nextKey(other.key));
-}
-
-async function reportCreated(
-  context: Context,
-  inputs: Desired,
-  pending: Pending,
-  id: string,
-  outs: Recorded,
-  isAdopted = false,
-): Promise<Created> {
-  await markLive(context, inputs, id, { isAdopted });
-  await extendEntry(context, pending, { id });
-  return { id, outs };
 }
 
 /** Returns the key of the resource of an instance's project, if this stack manages the project. */

@@ -45,9 +45,9 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    if (pending !== undefined && !pending.failed && !isHandedOver)
-      await deletePlaceholder(context, state, pending);
-    return;
+    if (pending === undefined || pending.failed || isHandedOver) return;
+    await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
+    return journal.remove(pending.key);
   }
   await requireNotAdoptedAgain(context, id, state);
   if (await isLive(context, id))
@@ -58,7 +58,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   tracker.recordDeletedResource(key);
   // With the option `replaceWith`, create can't otherwise detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
-  const entry = key === undefined ? undefined : await journal.find(key);
+  const entry = await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
   await markFinished(context, entry);
@@ -124,16 +124,6 @@ function waitForEarlier(
       `${longerDeletionHint(timeouts?.delete !== undefined)}${neverEndsHint(error, RELEASE_OBJECT)}`;
     throw withDetails(error, { hint });
   });
-}
-
-async function deletePlaceholder(context: Context, state: Recorded, pending: Pending): Promise<void> {
-  const { journal } = context.session;
-  const { key } = pending;
-  if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it (L3)
-  await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
-  const { key: resource } = state;
-  const entry = resource === undefined ? undefined : await journal.find(resource);
-  if (entry !== undefined && entry.key === key) await journal.remove(entry.key);
 }
 
 /**

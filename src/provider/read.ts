@@ -25,7 +25,6 @@ import {
   requireRecordedEndpoint,
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
-import { extendEntry } from "./create/run";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/requested-values";
@@ -197,7 +196,7 @@ async function readUnfinishedCreation(
   const isMade = seen !== undefined && isSuccess(seen) && !failed;
   // The operation may have contained a different id while it was running.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
-  await extendEntry(context, pending, { id: real });
+  await context.session.journal.extend(pending.key, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
   const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
   const object = await find(context, real, state);
@@ -261,7 +260,7 @@ async function readPlaceholder(
   const match = object && (await confirmCreated(context, object, pending, seen, state.key));
   if (match === "unclear") return unchanged;
   if (object === undefined || match === "different") return isSuccess(seen) ? unchanged : undefined;
-  await extendEntry(context, pending, { id: real });
+  await context.session.journal.extend(pending.key, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return stateAfterCreation(context, real, object, state);
 }

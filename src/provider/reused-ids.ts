@@ -68,7 +68,7 @@ export async function isIdReused(
   if (other === "same") return false;
   // A list may omit the name.
   if (identity !== "different" && other !== "different") throw mayBeDifferent(context, shown, state);
-  if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, ref, shown);
+  if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, shown);
   await context.session.warn(
     `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} now has its id. ` +
       `Pulumi doesn't manage or change the new ${ref.kind.name}.`,
@@ -119,9 +119,9 @@ export function compareCreated(
   const { at = Number.NaN } = pending;
   if (isAfter(finishedAt, END_TOLERANCE_S)) return "different";
   const isLate = (start: string | undefined): boolean =>
-    finishedAt === undefined && isAfter(start, LONGEST_CREATION_S);
-  if (isOtherName && isLate(startedAt ?? toDate(at + KEY_KEPT_MS))) return "different";
-  const isOutside = isLate(startedAt ?? toDate(at));
+    finishedAt === undefined && isAfter(startedAt ?? start, LONGEST_CREATION_S);
+  if (isOtherName && isLate(toDate(at + KEY_KEPT_MS))) return "different";
+  const isOutside = isLate(toDate(at));
   if (operation === undefined)
     return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
@@ -129,23 +129,17 @@ export function compareCreated(
   return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 
-/** Reports whether an object has the random name of a creation. */
 function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: string | undefined): boolean {
   const { name } = sentFields(pending);
   const isRandom = [pending.key, key].some((one) => hasRandomName({ key: one, name }));
   return isRandom && isSameName(fields.name, name);
 }
 
-/** Reports whether an object was created long before its creation was requested. */
 function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
   return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
 }
 
-/**
- * Throws an error if the service has returned an older object for a new creation, for example because the object has the same name.
- *
- * @throws CloudInfraError `operation_unknown`
- */
+/** Throws an error if the service has returned an older object for a new creation, for example because the object has the same name. */
 export function requireNewObject(
   context: Context,
   object: ApiObject,
@@ -211,7 +205,6 @@ export function resultUnclear({ kind }: Context, shown: ApiObject, pending: Pend
   });
 }
 
-/** Returns a time as a date, or `undefined` if the time is unknown or invalid. */
 function toDate(ms = Number.NaN): string | undefined {
   return new Date(ms).toJSON() ?? undefined;
 }
@@ -225,7 +218,7 @@ function describeSuccessor({ name }: Kind, { fields }: ApiObject): string {
   return `another ${name}${title}, created at ${String(fields.created_at)},`;
 }
 
-/** Throws an error unless an object that is about to be updated is the recorded object. */
+/** Throws an error unless an object is the recorded object. */
 export function requireSameObject(context: Context, shown: ApiObject, state: Recorded): void {
   const identity = compareIdentity(context, shown, state);
   if (identity === "different") throw idReused(context, shown);
@@ -238,44 +231,28 @@ function mayBeDifferent(
   { id, fields }: ApiObject,
   { createdAt }: Partial<Recorded>,
 ): CloudInfraError {
-  return new CloudInfraError(
-    "forbidden",
+  const message =
     `${name} ${id} may now be a different ${name}: it was created at ${String(fields.created_at)}, but the ${name} in the state was ` +
-      `created at ${String(createdAt)}`,
-    {
-      hint:
-        `Nothing was changed. Check the token, and check the ${name} in the service. If it is still the same ${name}, set the \`import\` ` +
-        "option to its id. Then run `pulumi state delete <urn>` and `pulumi up`. Without the `import` option, `pulumi up` creates another " +
-        name,
-    },
-  );
+    `created at ${String(createdAt)}`;
+  const hint =
+    `Nothing was changed. Check the token, and check the ${name} in the service. If it is still the same ${name}, set the \`import\` ` +
+    `option to its id. Then run \`pulumi state delete <urn>\` and \`pulumi up\`. Without the \`import\` option, \`pulumi up\` creates another ${name}`;
+  return new CloudInfraError("forbidden", message, { hint });
 }
 
-function mayBeOtherAccount(
-  { session: { client } }: Context,
-  { kind, id }: ObjectRef,
-  shown: ApiObject,
-): CloudInfraError {
-  return new CloudInfraError(
-    "forbidden",
-    `the service returned ${describeSuccessor(kind, shown)} for ${kind.name} ${id}: the token may belong to another account`,
-    {
-      hint:
-        `Check the token and cloudinfra:endpoint (${client.endpoint}). If the service has reused the id, remove the ${kind.name} from the ` +
-        "state with `pulumi state delete <urn>`. Nothing was changed",
-    },
-  );
+function mayBeOtherAccount({ kind, session }: Context, shown: ApiObject): CloudInfraError {
+  const message = `the service returned ${describeSuccessor(kind, shown)} for ${kind.name} ${shown.id}: the token may belong to another account`;
+  const hint =
+    `Check the token and cloudinfra:endpoint (${session.client.endpoint}). If the service has reused the id, remove the ${kind.name} from the ` +
+    "state with `pulumi state delete <urn>`. Nothing was changed";
+  return new CloudInfraError("forbidden", message, { hint });
 }
 
 /** Returns the error for an update of an object whose id now belongs to a different object. */
 export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
-  return new CloudInfraError(
-    "not_found",
-    `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`,
-    {
-      hint:
-        "Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +
-        `${kind.name} from the state. The next \`pulumi up\` recreates it`,
-    },
-  );
+  const message = `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} now has its id`;
+  const hint =
+    "Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +
+    `${kind.name} from the state. The next \`pulumi up\` recreates it`;
+  return new CloudInfraError("not_found", message, { hint });
 }

@@ -29,7 +29,7 @@ import { claimResumed } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
-import { extendEntry, requireNotTakenOver } from "./run";
+import { requireNotTakenOver } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
@@ -106,7 +106,7 @@ export async function completeCreation(
     await requireNotTakenOver(context, object.id, pending);
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
-    await extendEntry(context, pending, { id: object.id }); // the engine saves the object
+    await context.session.journal.extend(pending.key, { id: object.id }); // the engine saves the object
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already contains the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
     throw new PartialState(

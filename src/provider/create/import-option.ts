@@ -24,7 +24,6 @@ import {
   type Field,
   identityKey,
   isUrnOf,
-  type Kind,
   type WireFields,
 } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
@@ -36,12 +35,7 @@ import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../li
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";
-import {
-  findUnfinishedCreation,
-  finishAndDiscard,
-  markFinished,
-  type UnfinishedCreation,
-} from "./unfinished";
+import { findUnfinishedCreation, finishAndDiscard, markFinished } from "./unfinished";
 
 /**
  * Returns the id in the `import` option. If the resource has already imported that object, returns `undefined`, so that its replacement
@@ -57,19 +51,12 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
   if (await journal.run.has({ gone: identityKey(object) })) return undefined;
-  if (tracker.wasDeleted(object)) throw deletedInThisRun(context.kind, id);
-  return id;
-}
-
-/** Returns the error for an object that was already deleted in this run, for example because its unfinished creation was discarded. */
-function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
-  return new CloudInfraError(
-    "not_found",
-    `${name} ${id} was deleted in this run, before it could be imported`,
-    {
-      hint: `Correct the \`import\` option, or remove it: \`pulumi up\` then creates another ${name}`,
-    },
-  );
+  if (!tracker.wasDeleted(object)) return id;
+  // For example, the object may have been discarded with its unfinished creation.
+  const { name } = context.kind;
+  const message = `${name} ${id} was deleted in this run, before it could be imported`;
+  const hint = `Correct the \`import\` option, or remove it: \`pulumi up\` then creates another ${name}`;
+  throw new CloudInfraError("not_found", message, { hint });
 }
 
 /**
@@ -91,14 +78,16 @@ export async function adopt(
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const creators = await findPossibleCreators(context, before.object);
-  const hasWaited =
-    unfinished !== undefined && (await finishOwnCreation(context, inputs, unfinished, creators));
-  const { object, found, wanted, differences } = hasWaited
-    ? await compareForImport(context, inputs, id)
-    : before;
+  const isFinished =
+    unfinished === undefined || creators.some(({ key, isCertain }) => isCertain && key === unfinished.key);
+  // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
+  // succeeded, because the creation may have created the imported object.
+  if (!isFinished) await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
+  const compared = isFinished ? before : await compareForImport(context, inputs, id);
+  const { object, found, wanted, differences } = compared;
   const release = async (): Promise<void> => {
     await releaseObject(creators, context, before.object);
-    if (unfinished?.key !== undefined) await context.session.journal.remove(unfinished.key);
+    await context.session.journal.remove(unfinished?.key);
   };
   try {
     const outs =
@@ -117,9 +106,7 @@ export async function adopt(
   }
 }
 
-/**
- * Marks an adopted object. If the engine replaces a resource without informing the provider, it may later delete the object's old record.
- */
+/** Marks an adopted object. If the engine replaces a resource without informing the provider, it may later delete the old record. */
 const ADOPTED = { isResumed: true };
 
 /** Throws an error if another resource manages the object. */
@@ -133,24 +120,6 @@ async function requireUnmanaged(context: Context, inputs: Desired, id: string): 
 async function requireUnmanagedElsewhere(context: Context, id: string): Promise<void> {
   if (await isLiveElsewhere(context.session.journal, identityOf(context, id)))
     throw alreadyManaged(context.kind, id);
-}
-
-/**
- * Finishes an unfinished creation before the resource imports an object. The journal entry is kept until the import has succeeded, because
- * the creation may have created the imported object.
- *
- * @returns `false` if the creation is known to have created the imported object, so that nothing needs to be finished
- */
-async function finishOwnCreation(
-  context: Context,
-  inputs: Desired,
-  unfinished: UnfinishedCreation,
-  creators: readonly PossibleCreator[],
-): Promise<boolean> {
-  if (creators.some(({ key, isCertain }) => isCertain && key === unfinished.key)) return false;
-  // The user may be importing the object because the outcome of the creation is unknown.
-  await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
-  return true;
 }
 
 /** An unfinished creation that may have created the imported object. */
@@ -241,15 +210,12 @@ function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Fi
 async function findImported(context: Context, inputs: Desired, id: string): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, inputs));
   if (found !== undefined) return found;
-  throw new CloudInfraError(
-    "not_found",
-    `${context.kind.name} ${id}, specified by the \`import\` option, doesn't exist`,
-    {
-      hint:
-        "Check the id and the project in the program. To create " +
-        `${context.kind.article} ${context.kind.name} instead, remove the \`import\` option. Nothing was created`,
-    },
-  );
+  const { name, article } = context.kind;
+  const message = `${name} ${id}, specified by the \`import\` option, doesn't exist`;
+  const hint =
+    `Check the id and the project in the program. To create ${article} ${name} instead, remove the \`import\` option. ` +
+    "Nothing was created";
+  throw new CloudInfraError("not_found", message, { hint });
 }
 
 function stateAsFound(
@@ -258,16 +224,14 @@ function stateAsFound(
   inputs: Desired,
   ignored: PropertyPaths,
 ): Recorded {
+  const { fields } = context.kind;
+  const given = fields.filter(({ name }) => inputs[name] !== undefined);
   const values = Object.fromEntries(
-    context.kind.fields
-      .filter(({ name }) => inputs[name] !== undefined)
-      .map((field) => [field.name, valueAsFound(field, object.fields, inputs, ignored)]),
+    given.map((field) => [field.name, valueAsFound(field, object.fields, inputs, ignored)]),
   );
-  const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
+  const remoteValues = remoteValuesAfter(fields, values, object.fields);
   // The service may return an address instead of the mode.
-  const modes = context.kind.fields.filter(
-    ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
-  );
+  const modes = given.filter(({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]));
   const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
   return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
@@ -309,15 +273,9 @@ function importDiffers(
   properties: readonly ComparedProperty[],
   cause?: CloudInfraError,
 ): CloudInfraError {
-  const secrets = secretsOf(inputs);
+  const message = `${kind.name} ${id}, specified by the \`import\` option, differs from the program in properties that can't be changed in place`;
   const after = cause === undefined ? ". Nothing was changed" : "";
-  return new CloudInfraError(
-    "import_differs",
-    `${kind.name} ${id}, specified by the \`import\` option, differs from the program in properties that can't be changed in place`,
-    {
-      lines: importTable(properties, secrets),
-      cause,
-      hint: `Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}${after}`,
-    },
-  );
+  const hint = `Change the program to match the object, or remove the \`import\` option to create a new ${kind.name}${after}`;
+  const lines = importTable(properties, secretsOf(inputs));
+  return new CloudInfraError("import_differs", message, { lines, cause, hint });
 }

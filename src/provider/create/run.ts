@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import type { EntryUpdate } from "../../journal/entry";
 import {
   isKeyKept,
   operationRecord,
@@ -51,11 +50,8 @@ export type CreationEnd =
   /** The service replays a stored failure for this key (§4.7), so the next attempt requires a different key. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
-/** A creation that may have been interrupted. */
-interface Begun extends Pending {
-  /** The id of the object, if an earlier run has recorded it. */
-  readonly id?: string | undefined;
-}
+/** A creation that may have been interrupted. Its id is known if an earlier run has recorded the object. */
+type Begun = Pending & { readonly id?: string | undefined };
 
 /**
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
@@ -71,7 +67,7 @@ export async function runCreation(
   isResumed: boolean,
 ): Promise<CreationEnd> {
   if (isResumed) requireSameProvider(context, begun);
-  if (isResumed && begun.key !== undefined) await context.session.journal.resume(begun.key);
+  if (isResumed) await context.session.journal.resume(begun.key);
   let pending = begun;
   addSecretSource(context, requestedArguments(begun, inputs.secrets));
   try {
@@ -90,11 +86,12 @@ export async function runCreation(
       return await findRecordedObject(context, inputs, pending);
     const operation = operationRecord(sent.operation);
     pending = { ...pending, operation };
-    await extendEntry(context, pending, { operation });
+    await context.session.journal.extend(pending.key, { operation });
     return await waitForCreation(context, inputs, pending, sent.operation, isResumed && "resent");
   } catch (error) {
     if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
-    if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
+    if (error.resultId !== undefined)
+      await context.session.journal.extend(pending.key, { id: error.resultId });
     throw partialCreation(context, error, inputs, pending);
   }
 }
@@ -107,8 +104,7 @@ async function sendRequest(
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
   // The record may be incomplete or invalid.
-  const isKnown =
-    key !== undefined && validate(key) && body !== undefined && parseSentBody(body) !== undefined;
+  const isKnown = key !== undefined && validate(key) && body !== undefined && parseSentBody(body);
   // Until a request may have been sent, an expired key can't create a second object.
   const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
   if (!isKnown || pending.at === undefined || isKeyExpired(false))
@@ -220,7 +216,7 @@ async function failedCreation(
   };
 }
 
-/** Returns the object that a creation has or may have left. Returns `undefined` if there is nothing to delete. */
+/** Returns the object that a creation has or may have left, or `undefined` if there is nothing to delete. */
 export async function findForDeletion(
   context: Context,
   id: string,
@@ -296,16 +292,7 @@ export function keyAfter(spent: string | undefined, first: string): string {
 }
 
 /** Throws an error if another process has resumed the creation in the meantime, and may have saved and updated the object. */
-export async function requireNotTakenOver(
-  { session, kind }: Context,
-  id: string,
-  { key }: Pending,
-): Promise<void> {
-  if (key === undefined || !(await session.journal.isTakenOver(key))) return;
-  throw new CloudInfraError("conflict", `another process has resumed the creation of ${kind.name} ${id}`);
-}
-
-/** Adds fields to the journal entry of a creation (M3). */
-export async function extendEntry({ session }: Context, { key }: Pending, more: EntryUpdate): Promise<void> {
-  if (key !== undefined) await session.journal.extend(key, more);
+export async function requireNotTakenOver({ session, kind }: Context, id: string, { key }: Pending) {
+  if (await session.journal.isTakenOver(key))
+    throw new CloudInfraError("conflict", `another process has resumed the creation of ${kind.name} ${id}`);
 }

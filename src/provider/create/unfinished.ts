@@ -13,16 +13,10 @@ import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
 
-/** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. */
-export interface UnfinishedCreation extends Pending {
+/** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
+export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces" | "isLate">> {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
-  /** The id of the object, if create has returned the object to the engine. */
-  readonly id?: string | undefined;
-  /** The key of the resource that the creation replaces. */
-  readonly replaces?: string | undefined;
-  /** Whether the user may have kept the object intentionally, for example with `retainOnDelete`. */
-  readonly isLate?: boolean | undefined;
 }
 
 /**
@@ -63,10 +57,7 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
  * if the engine hasn't saved the object. The engine hasn't saved it if create didn't return it, or if the state still contains the replaced
  * object.
  */
-function mayDelete(
-  { session }: Context,
-  { isInState, id, replaces, isLate = false }: UnfinishedCreation,
-): boolean {
+function mayDelete({ session }: Context, { isInState, id, replaces, isLate }: UnfinishedCreation): boolean {
   return isInState || (!isLate && (id === undefined || session.tracker.holderOf(replaces) !== undefined));
 }
 
@@ -92,19 +83,13 @@ export async function findUnfinishedCreation(
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
   if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
-  if (placeholder.key === entry.key) {
-    const {
-      provider = entry.provider,
-      secrets = entry.secrets,
-      isAutonamed = entry.isAutonamed,
-    } = placeholder;
-    return { ...placeholder, ...entry, provider, secrets, isAutonamed };
-  }
+  if (placeholder.key === entry.key) return { ...placeholder, ...entry };
   if (isRetry(entry, placeholder)) return placeholder;
+  const unfinished = unfinishedFromEntry(entry, seen.keyAt);
   const isLater = entry.at >= (placeholder.at ?? 0);
-  await finishAndDiscard(context, inputs, isLater ? placeholder : unfinishedFromEntry(entry, seen.keyAt));
-  if (isLater) return unfinishedFromEntry(entry, seen.keyAt);
-  await context.session.journal.remove(entry.key);
+  await finishAndDiscard(context, inputs, isLater ? placeholder : unfinished);
+  if (isLater) return unfinished;
+  await session.journal.remove(entry.key);
   return placeholder;
 }
 
@@ -155,16 +140,12 @@ export async function finishUnfinishedCreations(
   const { key, keyAt } = state;
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (
-      entry === undefined ||
-      isRecordedInState(entry, { key, keyAt, id, operation: state.pending?.operation?.id })
-    )
-      continue;
+    const seen = { key, keyAt, id, operation: state.pending?.operation?.id };
+    if (entry === undefined || isRecordedInState(entry, seen)) continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     if (await isResumedElsewhere(context, entry.resource)) continue;
-    const unfinished = unfinishedFromEntry(entry, keyAt);
     const inputs = desired({ urn: purpose.urn, project: state.project });
-    await finishAndDiscard(context, inputs, unfinished);
+    await finishAndDiscard(context, inputs, unfinishedFromEntry(entry, keyAt));
     await journal.remove(entry.key);
   }
 }
@@ -199,7 +180,7 @@ export async function finishAndDiscard(
 }
 
 const LONGER_CALL =
-  "To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
+  ". To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
 
 async function runAndDiscard(
   context: Context,
@@ -209,7 +190,7 @@ async function runAndDiscard(
   const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const { why } = error;
-    const longer = why.code === "operation_timeout" ? `. ${LONGER_CALL}` : "";
+    const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
     const hint =
       `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
       `needed${longer}${neverEndsHint(why, RELEASE_CREATION)}${giveUpHint(why)}`;
