@@ -47,7 +47,7 @@ export async function confirmLookup(
   return context.session.finder.findAgain(ref, first, context, last);
 }
 
-/** Throws an error unless the project of a missing object is visible or was deleted. Otherwise, the token may belong to another account. */
+/** Throws an error unless the project of a missing object is visible or was deleted. */
 export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
@@ -104,15 +104,11 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
     kind === projectKind
       ? `did not return ${name}`
       : `returned neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
-  return new CloudInfraError(
-    "forbidden",
-    `the service ${what}: the token may belong to another account or lack read access`,
-    {
-      hint:
-        `Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
-        "If the objects were deleted, remove each object from the state with `pulumi state delete <urn>`. Nothing was changed",
-    },
-  );
+  const hint =
+    `Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
+    "If the objects were deleted, remove each object from the state with `pulumi state delete <urn>`. Nothing was changed";
+  const message = `the service ${what}: the token may belong to another account or lack read access`;
+  return new CloudInfraError("forbidden", message, { hint });
 }
 
 /** Reports whether an error comes from `requireObject`, which confirms absences. A 404 from another request proves nothing. */
@@ -123,8 +119,8 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
 /** Reads an object that must exist, to update it. */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findWithRevision(context, objectRefOf(context.kind, id, state));
-  if (found !== undefined) return found;
-  throw noLongerExists(context, id);
+  if (found === undefined) throw noLongerExists(context, id);
+  return found;
 }
 
 /** Reads an object like `findFresh`. If only lists contain revisions, the object has the revision of the list item. */
@@ -192,13 +188,11 @@ async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> 
 
 /** Repeats the lookup of an object for up to 30 s, because lists may lag behind writes. */
 export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  return readUntil(
-    context,
-    () => findFresh(context, ref),
-    (object) => object !== undefined,
-    () => "catching up",
-  );
+  const find = () => findFresh(context, ref);
+  return readUntil(context, find, isFound, () => "catching up");
 }
+
+const isFound = (object: ApiObject | undefined): boolean => object !== undefined;
 
 /**
  * Reads the object of a finished creation, and waits up to 30 s for the object to appear. Returns `undefined` only if {@link
@@ -230,15 +224,12 @@ export async function findCreatedOrAbsent(
  * @returns `undefined` if the object doesn't appear in time, which proves nothing
  */
 export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  return readUntil(
-    context,
-    async () => {
-      // A token that can read the operation belongs to the same account.
-      const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
-      return "found" in result ? result.found : undefined;
-    },
-    (object) => object !== undefined,
-  );
+  const find = async (): Promise<ApiObject | undefined> => {
+    // A token that can read the operation belongs to the same account.
+    const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
+    return "found" in result ? result.found : undefined;
+  };
+  return readUntil(context, find, isFound);
 }
 
 /** The pauses between the first reads, in milliseconds, because a list may lag behind writes. */

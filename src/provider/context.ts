@@ -57,9 +57,8 @@ export function waitForOperationEnd(
   operation: Operation,
   onSeen?: (seen: Operation) => void,
 ): Promise<Operation> {
-  return waitForOperation(operation, waitOptions(context, onSeen)).finally(() =>
-    context.progress.show(undefined),
-  );
+  const wait = waitForOperation(operation, waitOptions(context, onSeen));
+  return wait.finally(() => context.progress.show(undefined));
 }
 
 /** Fetches the operation of an earlier run. Returns `undefined` if the operation isn't found, which proves nothing about its result. */
@@ -120,12 +119,12 @@ export function objectRefOf(
   id: string,
   {
     project,
-    remoteValues = {},
+    remoteValues,
     shown,
     createdAt,
   }: Pick<Recorded, "project" | "remoteValues" | "shown" | "createdAt">,
 ): ObjectRef {
-  const word = remoteValues.project;
+  const word = remoteValues?.project;
   const shownProject = typeof word === "string" || typeof word === "number" ? String(word) : undefined;
   return { kind, id, project, shownProject, createdAt, wasReadByGet: shown !== undefined };
 }
@@ -142,18 +141,17 @@ export function requireRecordedEndpoint(
   const { endpoint } = session.client;
   const { provider } = session.settings;
   const setting =
-    provider === undefined ? "cloudinfra:endpoint" : `the endpoint of the provider "${provider}"`;
+    provider === undefined ? "cloudinfra:endpoint" : `the endpoint of ${nameOfProvider(provider)}`;
   const moved = `If the service has moved, add the recorded address (${recorded}) to`;
   const hint =
     provider === undefined
       ? `Set cloudinfra:endpoint to the recorded address. ${moved} cloudinfra:formerEndpoints`
       : "Use a provider with the recorded endpoint for the resource. To move the resource, remove it from the program, run `pulumi up`, and " +
         `declare it again. ${moved} the provider's \`formerEndpoints\``;
-  throw new CloudInfraError(
-    "endpoint_changed",
-    `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}`,
-    { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
-  );
+  const message = `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}`;
+  throw new CloudInfraError("endpoint_changed", message, {
+    hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint,
+  });
 }
 
 /**
@@ -166,15 +164,11 @@ export function requireSameProvider(
 ): void {
   const now = session.settings.provider;
   if (provider === now) return;
-  throw new CloudInfraError(
-    "provider_changed",
-    `${nameOfProvider(provider)} started the creation of this ${kind.name}, but the resource now uses ${nameOfProvider(now)}`,
-    {
-      hint:
-        "Switch the resource back to the original provider, and keep the provider's name. Run `pulumi up` to finish the creation. " +
-        "Nothing was changed",
-    },
-  );
+  const message = `${nameOfProvider(provider)} started the creation of this ${kind.name}, but the resource now uses ${nameOfProvider(now)}`;
+  const hint =
+    "Switch the resource back to the original provider, and keep the provider's name. Run `pulumi up` to finish the creation. " +
+    "Nothing was changed";
+  throw new CloudInfraError("provider_changed", message, { hint });
 }
 
 /** Returns the name of a provider for messages. */

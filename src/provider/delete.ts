@@ -129,20 +129,14 @@ function waitForEarlier(
 /**
  * Throws an error if create has adopted the same object again. This is possible if the engine replaces a resource without informing create,
  * and the resource has the `import` option or an unfinished creation.
- *
- * @throws CloudInfraError `import_differs`
  */
 async function requireNotAdoptedAgain(context: Context, id: string, state: Recorded): Promise<void> {
   if (!(await isAdoptedAgain(context, id, state))) return;
-  throw new CloudInfraError(
-    "import_differs",
-    `${context.kind.name} ${id} was not replaced, because it was adopted again`,
-    {
-      hint:
-        "If the resource has the `import` option, remove this option, because the object is already imported. " +
-        "Run `pulumi up`, then replace the resource",
-    },
-  );
+  const message = `${context.kind.name} ${id} was not replaced, because it was adopted again`;
+  const hint =
+    "If the resource has the `import` option, remove this option, because the object is already imported. " +
+    "Run `pulumi up`, then replace the resource";
+  throw new CloudInfraError("import_differs", message, { hint });
 }
 
 /**
@@ -151,11 +145,7 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
  *
  * @returns the entries to keep until the project is deleted: their objects may be in use, or another resource may adopt them
  */
-async function finishInstancesOf(
-  context: Context,
-  project: string,
-  key: string | undefined,
-): Promise<Entry[]> {
+async function finishInstancesOf(context: Context, project: string, key: string | undefined) {
   const { journal, tracker } = context.session;
   const late: Entry[] = [];
   const instances = { ...context, kind: instanceKind };

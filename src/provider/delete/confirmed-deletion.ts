@@ -86,16 +86,21 @@ async function waitForDeletion(context: Context, id: string, accepted: AcceptedO
 }
 
 /**
- * Sends the DELETE.
+ * Sends the DELETE. The request for a project is recorded first, because an invisible project isn't necessarily deleted.
  *
  * @returns the error if the service reports that the object doesn't exist or that it doesn't support DELETE. If the reply to an earlier
  * attempt was lost, a missing object proves the deletion
  */
-async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | CloudInfraError> {
+async function tryDelete(context: Context, { kind, id }: ObjectRef): Promise<Accepted | CloudInfraError> {
+  const { client, journal } = context.session;
+  const object = identityKey(identityOf(context, id));
+  const isRecorded = kind !== projectKind || (await journal.deletions.requestedAt(object)) !== undefined;
+  if (kind === projectKind) await journal.deletions.add(object);
   try {
-    return await requestDeletion(context, ref);
+    return await kind.requests(client).delete(id, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    if (!isRecorded && !error.sent) await journal.deletions.remove(object);
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
     if (error.code === "not_found" || error.code === "unsupported") return error;
     throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
@@ -104,22 +109,6 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
 
 const HINT_IF_SENT =
   "The reply to an earlier attempt was lost, so the deletion may already be in progress. Run the command again";
-
-/** Sends the DELETE. The request for a project is recorded first, because an invisible project isn't necessarily deleted. */
-async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
-  const { client, journal } = context.session;
-  const requests = kind.requests(client);
-  if (kind !== projectKind) return requests.delete(id, context);
-  const project = identityKey(identityOf(context, id));
-  const isRecorded = (await journal.deletions.requestedAt(project)) !== undefined;
-  await journal.deletions.add(project);
-  try {
-    return await requests.delete(id, context);
-  } catch (error) {
-    if (!isRecorded && isCloudInfraError(error) && !error.sent) await journal.deletions.remove(project);
-    throw error;
-  }
-}
 
 /**
  * Waits until the service no longer returns the object. If the service reports the end of the deletion, one check is sufficient. Otherwise,
@@ -137,12 +126,8 @@ async function waitForConfirmation(
     const first = await finder.findAfterDeletion(ref, context);
     const result = isDeferred ? await confirmLookup(context, ref, first) : first;
     if ("missing" in result || compareIdentity(context, result.found, state) === "different") return;
-    if (remainingMs(context.deadline, clock) <= pause) {
-      throw new CloudInfraError(
-        "timeout",
-        `the service accepted the deletion, but still returns ${ref.kind.name} ${ref.id}`,
-      );
-    }
+    const message = `the service accepted the deletion, but still returns ${ref.kind.name} ${ref.id}`;
+    if (remainingMs(context.deadline, clock) <= pause) throw new CloudInfraError("timeout", message);
     await clock.sleep(pause, context.signal);
   }
 }
@@ -164,13 +149,9 @@ function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void
 }
 
 function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraError {
-  return new CloudInfraError(
-    "unsupported",
-    `the service doesn't support deleting ${kind.name}s, and ${kind.name} ${id} still exists`,
-    {
-      hint:
-        "Delete the object with the service's own tools, and run the command again. To keep the object, set the resource option `retainOnDelete: true`, " +
-        "or run `pulumi state delete <urn>`",
-    },
-  );
+  const message = `the service doesn't support deleting ${kind.name}s, and ${kind.name} ${id} still exists`;
+  const hint =
+    "Delete the object with the service's own tools, and run the command again. To keep the object, set the resource option `retainOnDelete: true`, " +
+    "or run `pulumi state delete <urn>`";
+  return new CloudInfraError("unsupported", message, { hint });
 }
