@@ -8,7 +8,6 @@ const layers = [
   ["model/"],
   ["config/"],
   ["provider/progress/", "provider/lookup/", "provider/resource-tracker"],
-  ["provider/session"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
   [

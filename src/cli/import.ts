@@ -6,9 +6,14 @@ import { oneLine } from "../diagnostics/redact";
 import { referencedId } from "../model/changes";
 import { instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
-import { type Context, listingContext, otherRecordedEndpoint } from "../provider/context";
+import {
+  type Context,
+  listingContext,
+  otherRecordedEndpoint,
+  type Session,
+  Sessions,
+} from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
-import { type Session, Sessions } from "../provider/session";
 import type { ImportOptions } from "./commands";
 import {
   type Declarations,

@@ -21,7 +21,7 @@ import {
   reportAsJson,
   requiredSettings,
 } from "../probe/report";
-import { type Session, Sessions } from "../provider/session";
+import { type Session, Sessions } from "../provider/context";
 import type { ProbeOptions } from "./commands";
 import { outputFile, programFolder, stackSettings } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";

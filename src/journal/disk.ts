@@ -5,7 +5,6 @@ import path from "node:path";
 import { codeOf } from "../diagnostics/error";
 import { limitOf, systemClock, within } from "../polling/clock";
 
-/** The file system calls of the journal. */
 export type Disk = Pick<
   typeof fs,
   "link" | "mkdir" | "open" | "readdir" | "readFile" | "rename" | "stat" | "unlink"
@@ -124,7 +123,6 @@ export class Files {
     await withFile(this.openOrMakeFolder(file, "a"), (handle) => handle.writeFile(text));
   }
 
-  /** Removes a file, if it exists. */
   async remove(file: string): Promise<void> {
     await unlessMissing(this.disk.unlink(file));
   }

@@ -14,7 +14,6 @@ export interface Entry {
   readonly organization?: string | undefined;
   /** The backend of the stack that started the creation: its URL, or the program's folder if the URL isn't known. */
   readonly backend: string;
-  /** The base URL of the service. */
   readonly endpoint: string;
   /** The name of the explicit provider that started the creation, or `undefined` for the default provider. */
   readonly provider?: string | undefined;
@@ -22,7 +21,6 @@ export interface Entry {
   readonly key: string;
   /** The key of the resource, which the engine saves in the state. After a failed attempt, this key and the key of the request differ. */
   readonly resource: string;
-  /** The key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
   /** The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key. */
   readonly projectKey?: string | undefined;
@@ -30,7 +28,6 @@ export interface Entry {
   readonly body: string;
   /** The names of the arguments that were secret when the creation was started. */
   readonly secrets?: readonly string[] | undefined;
-  /** Whether the name in the body was generated. */
   readonly isAutonamed?: boolean | undefined;
   /** The start time of the creation, in milliseconds since 1970. */
   readonly at: number;
@@ -53,7 +50,6 @@ export interface Entry {
 /** The fields that later lines in the file of an entry add. */
 export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported" | "resumedBy">;
 
-/** Returns the first line of the file of an entry. */
 export function firstLine(entry: Entry): string {
   const { operation: _, id: __, imported: ___, resumedBy: ____, ...begun } = entry;
   return `${JSON.stringify(begun)}\n`;
@@ -133,7 +129,6 @@ function hasSecretName({ secrets = [] }: Pick<Entry, "secrets">): boolean {
 interface WarningText {
   /** The reason why the creation is unfinished, or the consequence. */
   readonly one: string;
-  /** The plural form of `one`, for several creations. */
   readonly several: string;
   readonly hints: readonly string[];
 }

@@ -63,11 +63,8 @@ export function openJournal(options: JournalOptions): Journal {
  * warning and behaves as if it were empty. No method throws an error or waits indefinitely.
  */
 export class Journal {
-  /** The facts that all provider processes of this run share. */
   readonly run: RunFacts;
-  /** The objects whose deletion this machine has requested. */
   readonly deletions: DeletionRequests;
-  /** The base URL of the service. */
   readonly endpoint: string;
   /** A unique id of this process, which is part of each entry. */
   private readonly self = randomUUID();
@@ -173,7 +170,6 @@ export class Journal {
     await this.safely((folder) => this.disk.appendOrCreate(path.join(folder, markFileName(key, mark)), key));
   }
 
-  /** Removes a fact about a creation. */
   async unmark(key: string, mark: Mark): Promise<void> {
     await this.safely((folder) => this.disk.remove(path.join(folder, markFileName(key, mark))));
   }
@@ -251,7 +247,6 @@ export class Journal {
     });
   }
 
-  /** Removes the entry with the given key. */
   async remove(key: string | undefined): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await this.disk.removeIf(file, hasKey(key));

@@ -21,7 +21,6 @@ export type Fact =
   | { readonly gone: string }
   /** A process resumes or discards the unfinished creation of the resource with this key. */
   | { readonly resuming: string }
-  /** The creation with this key is finished. */
   | { readonly finished: string }
   /** The resource with this key is being replaced. When its replacement is created, its unfinished creations are finished. */
   | { readonly replacing: string }
@@ -36,7 +35,6 @@ const RETRACTED = "not ";
  */
 export class RunFacts {
   private readonly own = new Set<string>();
-  /** The prefix of all file names of this run. */
   private readonly prefix: string;
   private readonly name: string;
   private tidied?: Promise<void>;
@@ -105,7 +103,6 @@ export class RunFacts {
     return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }
 
-  /** The folders that may contain facts of this run. */
   private folders(): string[] {
     if (this.run === undefined) return [];
     return [temporaryFolder, this.folder].flatMap((folder) => {

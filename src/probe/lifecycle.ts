@@ -13,11 +13,11 @@ import {
   fetchOperation,
   listingContext,
   objectRefOf,
+  type Session,
   waitForOperationEnd,
 } from "../provider/context";
 import { removeObject } from "../provider/delete/confirmed-deletion";
 import { isDeleted } from "../provider/lookup/object-getter";
-import type { Session } from "../provider/session";
 
 const creation = v.object({
   kind: v.picklist(["project", "instance"]),

@@ -4,7 +4,7 @@ import { hintFor } from "../diagnostics/hints";
 import type { Behaviour } from "../emulator";
 import { isAddress, isPrivate } from "../model/addresses";
 import { ADDRESS_FIELDS, instanceFields, type WireFields } from "../model/resource-fields";
-import type { Session } from "../provider/session";
+import type { Session } from "../provider/context";
 import {
   accessPoints,
   cursorOf,

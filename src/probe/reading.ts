@@ -8,8 +8,8 @@ import { oneLine } from "../diagnostics/redact";
 import { referencedId } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { deadlineIn } from "../polling/clock";
+import type { Session } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
-import type { Session } from "../provider/session";
 import { fails, type Points, parts, point, works } from "./report";
 
 /** A request of the client, and its reply. */

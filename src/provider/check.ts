@@ -10,13 +10,12 @@ import { isUnknown, type Kind, pathStep } from "../model/resource-fields";
 import { secretsOf } from "../model/secrets";
 import { type Declared, type Desired, programValuesOf, resourceName, savedInputsOf } from "../model/state";
 import { parseDuration } from "../polling/clock";
-import { nameOfProvider } from "./context";
+import { nameOfProvider, type Sessions } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, claimForImport } from "./live-objects";
 import type { StatusLogs } from "./progress";
 import type { ResourceTracker } from "./resource-tracker";
-import type { Sessions } from "./session";
 
 /** The prior inputs and the program's inputs of a check. */
 interface CheckedInputs {

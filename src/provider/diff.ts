@@ -15,12 +15,11 @@ import {
   propertyOf,
   type Recorded,
 } from "../model/state";
-import { argumentsOf, requireRecordedEndpoint } from "./context";
+import { argumentsOf, requireRecordedEndpoint, type Sessions } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
 import type { StatusLogs } from "./progress";
-import type { Sessions } from "./session";
 
 /** The result of a diff. */
 export interface DiffResult {

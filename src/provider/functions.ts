@@ -10,9 +10,8 @@ import { toProgramValue } from "../model/remote-values";
 import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/resource-fields";
 import { type Secrets, secretsIn } from "../model/secrets";
 import type { Recorded } from "../model/state";
-import { type Context, listingContext } from "./context";
+import { type Context, listingContext, Sessions } from "./context";
 import { isDeleted } from "./lookup/object-getter";
-import { Sessions } from "./session";
 
 const byOwner = new WeakMap<object, Sessions>();
 

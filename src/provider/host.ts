@@ -23,14 +23,13 @@ import {
   toBag,
 } from "../model/state";
 import { checkResource } from "./check";
-import { type Context, deadlineOf, identityOf } from "./context";
+import { type Context, deadlineOf, identityOf, type Sessions } from "./context";
 import { create } from "./create";
 import { deleteResource } from "./delete";
 import { type DiffResult, diffResource } from "./diff";
 import { PartialState } from "./partial-state";
 import { type EngineLog, Progress, type StatusLogs } from "./progress";
 import { read } from "./read";
-import type { Sessions } from "./session";
 import { recordDeletion, type Shutdown } from "./shutdown";
 import { updateResource } from "./update";
 import { NotApplied } from "./update/apply";

@@ -2,9 +2,9 @@ import { wrapLongLines } from "../diagnostics/format";
 import { instanceKind, projectKind } from "../model/resource-fields";
 import { nodeProblem } from "../package";
 import { systemClock } from "../polling/clock";
+import { Sessions } from "./context";
 import { type ProviderEnvironment, providerOf } from "./host";
 import { EngineLog } from "./progress";
-import { Sessions } from "./session";
 import { Shutdown } from "./shutdown";
 
 const problem = nodeProblem();

@@ -165,14 +165,12 @@ export interface OperationProgress extends Pick<WaitProgress, "progress" | "rema
   readonly atMs: number;
 }
 
-/** The reason why a call is waiting. */
 export interface WaitReason {
   readonly for: string;
   /** The pause in a request that several calls share. */
   readonly pause?: Pause | undefined;
 }
 
-/** The content of a status message. */
 export interface ProgressStatus {
   readonly verb: string;
   readonly step?: OperationProgress | undefined;
@@ -244,7 +242,6 @@ export interface StatusLog {
   write(message: string): Promise<void>;
 }
 
-/** The status messages of all resources. */
 export type StatusLogs = Pick<EngineLog, "statusLogFor">;
 
 /** The maximum wait until the engine has received a message, in milliseconds. */
@@ -273,7 +270,6 @@ export class EngineLog {
     if (!isTaken) console.warn(message);
   }
 
-  /** @returns whether the engine accepted the message */
   private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
     if (this.address === undefined) return false;
     try {

@@ -23,7 +23,6 @@ export interface TrackedResource {
   readonly isChanged?: boolean;
   /** The key of the resource that the state contains for this URN. `id` and `operation` also belong to that resource. */
   readonly key?: string | undefined;
-  /** The time at which the key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
@@ -35,7 +34,6 @@ export interface TrackedResource {
   readonly retried?: Entry | undefined;
   /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
-  /** The id in the `import` option. */
   readonly imported?: string | undefined;
   /** The id in the `import` option when the state was saved. The object with this id is already imported. */
   readonly importedBefore?: string | undefined;
@@ -59,7 +57,6 @@ export class ResourceTracker {
   organization: string | undefined;
   /** The folder of Pulumi's project file, relative to the program's folder, if they differ. Set together with the organization. */
   projectFolder: string | undefined;
-  /** Whether this run is a preview. */
   isPreview = false;
   /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
@@ -87,7 +84,6 @@ export class ResourceTracker {
     return this.resources.get(urn) ?? {};
   }
 
-  /** Records the secrets in inputs and states. */
   recordSecrets(...sources: readonly SecretSource[]): void {
     this.secrets.add(secretsOf(...sources).strings);
   }
@@ -124,7 +120,6 @@ export class ResourceTracker {
     return id === held || id === importedBefore;
   }
 
-  /** Adds facts to the record of a URN. */
   extend(
     urn: string,
     more: Pick<TrackedResource, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
@@ -148,7 +143,6 @@ export class ResourceTracker {
     this.refreshed.add(identityKey(object));
   }
 
-  /** Reports whether a refresh has read the object, and the diff for the object hasn't ended yet. */
   isRefreshed(object: ObjectIdentity): boolean {
     return this.refreshed.has(identityKey(object));
   }
@@ -209,12 +203,10 @@ export class ResourceTracker {
     this.options.set(key, { ignoreChanges, replaceOnChanges });
   }
 
-  /** Returns the option `ignoreChanges` of the resource with this key. */
   ignoredBy(key: string | undefined): PropertyPaths {
     return this.optionsOf(key).ignoreChanges ?? [];
   }
 
-  /** Returns the options of the resource with this key. */
   optionsOf(key: string | undefined): ChangeOptions {
     return this.options.get(key) ?? {};
   }
@@ -229,7 +221,6 @@ export class ResourceTracker {
     for (const former of formerUrns) if (!this.retained.has(former)) this.retained.set(former, isRetained);
   }
 
-  /** Reports whether the resource with this key or URN has the option `retainOnDelete`. */
   isRetained({ key = "", urn = "" }: Pick<HiddenInputs, "key" | "urn">): boolean {
     return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
@@ -242,7 +233,6 @@ export class ResourceTracker {
     return isSame ? state : withProgramValues(state, now);
   }
 
-  /** Reports whether a check has recorded the values that the program sets in this run for a resource. */
   hasCurrentValues(key: string | undefined): boolean {
     return this.programValues.has(key);
   }

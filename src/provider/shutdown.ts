@@ -3,7 +3,7 @@ import { unfinishedWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
 import type { Recorded } from "../model/state";
 import type { Clock } from "../polling/clock";
-import type { Sessions } from "./session";
+import type { Sessions } from "./context";
 
 type Listener = (signal: NodeJS.Signals) => void;
 

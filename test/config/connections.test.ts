@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { formatError } from "../../src/diagnostics/format";
 import { deadlineIn } from "../../src/polling/clock";
-import { type Session, Sessions } from "../../src/provider/session";
+import { type Session, Sessions } from "../../src/provider/context";
 import { REPOSITORY } from "../harness/modules";
 import { FakeClock } from "../polling/fake-clock";
 import { type Authority, makeAuthority, startProxy, startServer } from "./network";

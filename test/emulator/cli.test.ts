@@ -8,7 +8,7 @@ import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
 import { faultKinds } from "../../src/emulator/faults";
 import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../../src/emulator/options";
-import { Sessions } from "../../src/provider/session";
+import { Sessions } from "../../src/provider/context";
 import { parseCommandLine } from "../cli/command-line";
 
 const root = path.join(__dirname, "..", "..");

@@ -1,7 +1,7 @@
 import type { FaultRule } from "../../src/emulator";
 import type { Properties } from "../../src/model/state";
+import { Sessions } from "../../src/provider/context";
 import { findInstances } from "../../src/provider/functions";
-import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
 import {
   changed,

@@ -15,7 +15,7 @@ import {
   reportAsJson,
   requiredSettings,
 } from "../../src/probe/report";
-import { Sessions } from "../../src/provider/session";
+import { Sessions } from "../../src/provider/context";
 import { type Answer, startService } from "../api/service";
 import type { PointId } from "./probed";
 

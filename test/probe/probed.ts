@@ -7,7 +7,7 @@ import { Lifecycle, RecordFile } from "../../src/probe/lifecycle";
 import { type accessPoints, Exchanges } from "../../src/probe/reading";
 import { examine, type readingPoints } from "../../src/probe/reading-points";
 import type { Finding } from "../../src/probe/report";
-import { Sessions } from "../../src/provider/session";
+import { Sessions } from "../../src/provider/context";
 import { emptyFolder } from "../journal/folder";
 
 export type PointId = keyof typeof accessPoints | keyof typeof readingPoints | keyof typeof changingPoints;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { Sessions } from "../../src/provider/context";
 import { findProjects } from "../../src/provider/functions";
 import { ResourceTracker } from "../../src/provider/resource-tracker";
-import { Sessions } from "../../src/provider/session";
 import { oneInstance } from "./one-instance";
 import { instanceNews, UNKNOWN_TEXT } from "./samples";
 import { failureOf, startService } from "./service";

@@ -1,9 +1,9 @@
 import { EventEmitter } from "node:events";
 import { instanceKind, type Kind, projectKind } from "../../src/model/resource-fields";
 import type { Clock } from "../../src/polling/clock";
+import { type SessionOverrides, Sessions } from "../../src/provider/context";
 import { type HostProvider, providerOf } from "../../src/provider/host";
 import { EngineLog } from "../../src/provider/progress";
-import { type SessionOverrides, Sessions } from "../../src/provider/session";
 import { Shutdown, type SignalTarget } from "../../src/provider/shutdown";
 import { unmarked } from "./marked";
 

@@ -19,7 +19,6 @@ const MAX_DELETION_PAUSE_MS = 300;
 
 /** Shares a single list request among calls that need the list at about the same time. */
 export class ListCache implements PauseListener {
-  /** The pause before the request for the next page, if any. */
   pause: Pause | undefined;
   private listing: ListReading | undefined;
   /** The most recent list, even if a write has made it invalid. */
@@ -48,12 +47,10 @@ export class ListCache implements PauseListener {
     return this.latest?.isLong ?? false;
   }
 
-  /** The number of requested pages. */
   get page(): number {
     return this.latest?.pages ?? 0;
   }
 
-  /** Counts a read of an object in the list. */
   recordRead(): void {
     const now = this.clock.now();
     this.reads = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.reads + 1;
@@ -149,7 +146,6 @@ export class ListCache implements PauseListener {
   }
 }
 
-/** The objects of a list, by id. */
 export type Objects = ReadonlyMap<string, ApiObject>;
 
 const USABLE_FOR_MS = 30_000;
@@ -158,10 +154,8 @@ const USABLE_FOR_MS = 30_000;
 export class ListReading {
   /** The objects on the pages that were read. If the list changes, two pages may contain the same object. */
   readonly objects = new Map<string, ApiObject>();
-  /** The number of requested pages. */
   pages = 0;
   isWhole = false;
-  /** Whether the list has more than one page. */
   isLong = false;
   private isBroken = false;
   private page: Promise<void> | undefined;
@@ -180,7 +174,6 @@ export class ListReading {
     this.usableFrom = clock.now();
   }
 
-  /** Reports whether a page is being read. */
   get isAtWork(): boolean {
     return this.work !== undefined;
   }
@@ -204,13 +197,11 @@ export class ListReading {
     return this.page;
   }
 
-  /** Reads the first page. */
   first(): Promise<void> {
     this.beginning ??= this.next();
     return this.beginning;
   }
 
-  /** Reads all pages. */
   whole(): Promise<Objects> {
     this.end ??= this.readOn();
     return this.end;

@@ -11,7 +11,6 @@ import {
   type ObjectRef,
   resultInList,
   toLookupResult,
-  withOmittedFields,
 } from "./object-getter";
 
 /** Looks up objects with GET, or in complete lists if they are cheaper or the service doesn't support GET (§4.3, §4.4). */
@@ -75,12 +74,12 @@ export class ObjectFinder {
    */
   async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
-    if (!cache.isLong || this.gets.mayProbe(ref.kind)) {
+    if (!cache.isLong || this.gets.of(ref.kind).mayProbe) {
       const { objects, isWhole } = await this.inTime(cache, cache.firstPageAfterDeletions(), ref, options);
       if (isWhole || objects.has(ref.id)) return resultInList(objects, ref);
       await this.probeGet(ref.kind, objects, options);
     }
-    const alone = this.gets.works(ref.kind) ? await this.get(ref, options) : undefined;
+    const alone = this.gets.of(ref.kind).works ? await this.get(ref, options) : undefined;
     // GET may still return a deleted object long after the object has disappeared from the list.
     return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
@@ -99,9 +98,9 @@ export class ObjectFinder {
   ): Promise<LookupResult> {
     if ("missing" in first && first.missing === "list") {
       const result = await this.get(ref, options);
-      if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
+      if (result !== undefined && ("found" in result || this.gets.of(ref.kind).works)) return result;
       const again = await this.findInList(last, options);
-      const denial = this.gets.denialOf(ref.kind);
+      const { denial } = this.gets.of(ref.kind);
       // If GET was rejected with 403, a list may omit objects that the token can't read.
       if (denial !== undefined && "missing" in again && !again.isDeleted) throw denial;
       return again;
@@ -111,13 +110,12 @@ export class ObjectFinder {
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
     // If GET has never returned an object, a 404 proves nothing.
     await this.probeGet(ref.kind, objects, options);
-    return this.gets.works(ref.kind) ? result : this.findInList(last, options);
+    return this.gets.of(ref.kind).works ? result : this.findInList(last, options);
   }
 
   /** Completes a list item with the result of GET. If GET isn't supported or doesn't find the object, returns the item unchanged. */
-  async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
-    const found = await this.gets.getAgain(ref, options);
-    return found === undefined ? item : withOmittedFields(item, found);
+  completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
+    return this.gets.complete(item, ref, options);
   }
 
   /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: requested after this call */
@@ -203,8 +201,9 @@ export class ObjectFinder {
   private async probeGet(kind: Kind, objects: Objects, options: LookupOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
-      if (id === undefined || !this.gets.mayProbe(kind)) return;
-      this.gets.recordProbe(kind);
+      const support = this.gets.of(kind);
+      if (id === undefined || !support.mayProbe) return;
+      support.probes += 1;
       try {
         const ref = { kind, id, project: undefined };
         await this.gets.get(ref, options, async () => resultInList(objects, ref));

@@ -16,11 +16,17 @@ class GetSupport {
   works = false;
   isRefused = false;
   refusals = 0;
-  /** The error of a rejected GET for an object that a list contains. It may mean that the token lacks a permission. */
+  /** The error of a rejected GET for an object that a list contains, unless GET has worked. The token may lack a permission. */
   denial: CloudInfraError | undefined;
+  /** The number of GETs that only tested whether GET works. */
   probes = 0;
   /** The ids of objects that a list contains but GET doesn't return. A list may lag, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
+
+  /** Reports whether another GET may be sent only to test whether GET works. */
+  get mayProbe(): boolean {
+    return !this.works && !this.isRefused && this.probes < MAX_PROBES;
+  }
 }
 
 /** Reads single objects with GET, if the service supports GET. */
@@ -33,20 +39,10 @@ export class ObjectGetter {
     private readonly onFound: (ref: ObjectRef, object: ApiObject) => void,
   ) {}
 
-  /** Reports whether GET has returned an object of this kind. */
-  works(kind: Kind): boolean {
-    return this.of(kind).works;
-  }
-
   /** Reports whether the service doesn't support GET for this object. */
   isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
     const { isRefused, contradicted } = this.of(kind);
     return isRefused || contradicted.has(id);
-  }
-
-  /** Returns the error of a rejected GET for an object that a list contains, unless GET has worked. */
-  denialOf(kind: Kind): CloudInfraError | undefined {
-    return this.of(kind).denial;
   }
 
   /**
@@ -61,17 +57,7 @@ export class ObjectGetter {
     options: LookupOptions,
     findListed: () => Promise<LookupResult>,
   ): Promise<LookupResult | undefined> {
-    if (this.isUnsupported(ref)) return undefined;
-    try {
-      return await this.confirmed(ref, options);
-    } catch (error) {
-      if (!this.isDenial(ref, error)) throw error;
-      const listed = await findListed();
-      // The token may lack the permission to read the object, so the object may exist.
-      if ("missing" in listed && !listed.isDeleted) throw error;
-      this.recordDenial(ref, error);
-      return listed;
-    }
+    return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options, findListed);
   }
 
   /**
@@ -87,41 +73,41 @@ export class ObjectGetter {
     return undefined;
   }
 
-  /** Reads an object that a list contains. A single earlier rejection of GET is ignored. */
-  async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
-    if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
-    const first = await this.confirmed(ref, options).catch((error: unknown) => {
-      if (!this.isDenial(ref, error)) throw error;
-      this.recordDenial(ref, error);
-      return undefined;
-    });
-    const isMissing = first !== undefined && !("found" in first);
-    const result = isMissing ? await this.getListed(ref, options) : first;
-    return result !== undefined && "found" in result ? result.found : undefined;
-  }
-
-  /** Reports whether another GET may be sent only to test whether GET works. */
-  mayProbe(kind: Kind): boolean {
-    const { works, isRefused, probes } = this.of(kind);
-    return !works && !isRefused && probes < MAX_PROBES;
-  }
-
-  /** Records a GET that was sent only to test whether GET works. */
-  recordProbe(kind: Kind): void {
-    this.of(kind).probes += 1;
+  /** Completes a list item with the result of GET, if GET finds the object. A single earlier rejection of GET is ignored. */
+  async complete(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
+    if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return item;
+    const listed: LookupResult = { found: item, by: "list" };
+    const first = (await this.confirmed(ref, options, async () => listed)) ?? listed;
+    const result = "found" in first ? first : ((await this.getListed(ref, options)) ?? listed);
+    return "found" in result ? withOmittedFields(item, result.found) : item;
   }
 
   /** Reports whether GET has returned an object, in this process or in the process that wrote the state. */
   private hasWorked({ kind, wasReadByGet = false }: ObjectRef): boolean {
-    return this.works(kind) || wasReadByGet;
+    return this.of(kind).works || wasReadByGet;
   }
 
-  private async confirmed(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
+  private async confirmed(
+    ref: ObjectRef,
+    options: LookupOptions,
+    findListed: () => Promise<LookupResult>,
+  ): Promise<LookupResult | undefined> {
     const hasWorked = this.hasWorked(ref);
-    const first = await this.once(ref, options);
-    const result = first === undefined && hasWorked ? await this.once(ref, options) : first;
-    if (result === undefined) this.refused(ref.kind);
-    return result;
+    try {
+      const first = await this.once(ref, options);
+      const result = first === undefined && hasWorked ? await this.once(ref, options) : first;
+      if (result === undefined) this.refused(ref.kind);
+      return result;
+    } catch (error) {
+      // If GET has worked, the token lacks a permission. Otherwise, the service may not support GET.
+      if (!isCloudInfraError(error) || !isDenied(error) || this.hasWorked(ref)) throw error;
+      const listed = await findListed();
+      // The token may lack the permission to read the object, so the object may exist.
+      if ("missing" in listed && !listed.isDeleted) throw error;
+      this.of(ref.kind).denial = error;
+      this.recordContradiction(ref);
+      return listed;
+    }
   }
 
   /** @returns `undefined` if the reply means that the service doesn't support GET */
@@ -140,16 +126,6 @@ export class ObjectGetter {
     }
   }
 
-  /** Reports whether an error may mean that the service doesn't support GET. If GET has worked, the token lacks a permission. */
-  private isDenial(ref: ObjectRef, error: unknown): error is CloudInfraError {
-    return isCloudInfraError(error) && isDenied(error) && !this.hasWorked(ref);
-  }
-
-  private recordDenial(ref: ObjectRef, denial: CloudInfraError): void {
-    this.of(ref.kind).denial = denial;
-    this.recordContradiction(ref);
-  }
-
   private recordContradiction({ kind, id }: ObjectRef): void {
     const learned = this.of(kind);
     learned.contradicted.add(id);
@@ -163,7 +139,8 @@ export class ObjectGetter {
     learned.refusals += times;
   }
 
-  private of({ name }: Kind): GetSupport {
+  /** Returns the knowledge about GET for a kind of object. */
+  of({ name }: Kind): GetSupport {
     const learned = this.kinds.get(name) ?? new GetSupport();
     this.kinds.set(name, learned);
     return learned;

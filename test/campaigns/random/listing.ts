@@ -1,8 +1,8 @@
 import { connectionsOf } from "../../../src/api/connections";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
 import { parseDuration } from "../../../src/polling/clock";
+import { Sessions } from "../../../src/provider/context";
 import { findInstances, findProjects } from "../../../src/provider/functions";
-import { Sessions } from "../../../src/provider/session";
 import type { Scene } from "./scene";
 import { countOne } from "./tally";
 

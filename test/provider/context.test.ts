@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Sessions } from "../../src/provider/session";
+import { Sessions } from "../../src/provider/context";
 
 const stack =
   (texts: Readonly<Record<string, string>>) =>
