@@ -227,20 +227,16 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
 
 /**
  * Reports whether a date is later than another date by more than the given number of seconds. A difference of one second proves nothing,
- * because replies may round fractions differently. Dates without a time zone also prove nothing.
+ * because replies may round fractions differently. Dates without a time zone are in UTC (§2.1).
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
-  const [a, b] = [one, other].map((text) => (hasTimeZone(text) ? wholeSecond(text) : undefined));
+  const [a, b] = [one, other].map(wholeSecond);
   return a !== undefined && b !== undefined && a > b + seconds;
 }
 
-/** Reports whether a date has a time zone, so that it can be compared with other dates. */
-export const hasTimeZone = (text: unknown): boolean =>
-  typeof text === "string" && /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-
 function wholeSecond(text: unknown): number | undefined {
   if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
-  const ms = Date.parse(text);
+  const ms = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
 }
 

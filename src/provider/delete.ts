@@ -45,7 +45,8 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    if (pending === undefined || pending.failed || isHandedOver) return;
+    // The creation is finished if its resource manages an object.
+    if (pending === undefined || pending.failed || isHandedOver || tracker.hasLiveObject(key)) return;
     await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
     return journal.remove(pending.key);
   }

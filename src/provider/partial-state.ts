@@ -72,7 +72,13 @@ export const checkHint = ({ name }: Kind): string =>
   `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
 
 /** The codes of rejections that prove nothing about an earlier attempt (E1). */
-const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
+const REJECTED_NOW: ReadonlySet<string> = new Set([
+  "refused",
+  "conflict",
+  "not_found",
+  "unsupported",
+  "operation_unknown",
+]);
 /** Instructions for giving up an unfinished creation. */
 const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
@@ -98,8 +104,12 @@ export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, 
 const NOTHING_THERE = `. If the service keeps returning this error and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request, or may have stored its failure (§4.7). */
-export const giveUpHint = ({ code, status }: CloudInfraError): string =>
-  REJECTED_NOW.has(code) || status === 500 ? NOTHING_THERE : "";
+export const giveUpHint = (error: CloudInfraError): string =>
+  REJECTED_NOW.has(error.code) || error.status === 500 || isInvisible(error) ? NOTHING_THERE : "";
+
+/** Reports whether the project of an object isn't visible. It may have been deleted, or the token may belong to another account. */
+export const isInvisible = ({ code, status }: CloudInfraError): boolean =>
+  code === "forbidden" && status === undefined;
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
 const FIXABLE_CODES: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { hasRandomName, isSameName } from "../model/names";
-import { hasTimeZone, isLaterMoment } from "../model/outputs";
+import { isLaterMoment } from "../model/outputs";
 import { KEY_KEPT_MS, type Pending, sentFields } from "../model/pending";
 import { compareRemoteValues } from "../model/remote-values";
 import type { Kind } from "../model/resource-fields";
@@ -102,9 +102,7 @@ export function compareCreated(
   const isOtherName =
     ![fields.name, name].includes(undefined) &&
     ![name, reply?.name].some((one) => isSameName(fields.name, one));
-  const [startedAt, finishedAt] = [operation?.startedAt, operation?.finishedAt].map((date) =>
-    hasTimeZone(date) ? date : undefined,
-  );
+  const { startedAt, finishedAt } = operation ?? {};
   const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
   if (isEarlier(fields, pending)) {
     const isProven = isOtherName && isLaterMoment(startedAt, fields.created_at, LONGEST_CREATION_S);
@@ -118,15 +116,18 @@ export function compareCreated(
   }
   const { at = Number.NaN } = pending;
   if (isAfter(finishedAt, END_TOLERANCE_S)) return "different";
-  const isLate = (start: string | undefined): boolean =>
-    finishedAt === undefined && isAfter(startedAt ?? start, LONGEST_CREATION_S);
-  if (isOtherName && isLate(toDate(at + KEY_KEPT_MS))) return "different";
-  const isOutside = isLate(toDate(at));
+  const isEndKnown = finishedAt !== undefined;
+  const latestStart = startedAt ?? toDate(at + KEY_KEPT_MS);
+  if (isOtherName && !isEndKnown && isAfter(latestStart, LONGEST_CREATION_S)) return "different";
   if (operation === undefined)
-    return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
+    return isOtherName || isAfter(toDate(at), LONGEST_CREATION_S)
+      ? hasFailed
+        ? "different"
+        : "unclear"
+      : "same";
   // The service may have reused the id of the operation.
   const isOtherOperation = isLaterMoment(startedAt, toDate(at), LONGEST_CREATION_S);
-  return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
+  return isOtherName && (!isEndKnown || isOtherOperation) ? "unclear" : "same";
 }
 
 function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: string | undefined): boolean {

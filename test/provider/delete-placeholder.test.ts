@@ -26,6 +26,34 @@ describe("the deletion of an interrupted creation", () => {
     expect(await web.entry()).toBeUndefined();
   });
 
+  test("sends no requests if its resource already manages the object, and the service has purged the operation", async () => {
+    const { service, web } = await placeholder();
+    const { emulator } = service;
+    emulator.finishOperations();
+    await web.interruptedUp({}); // the command ends before the engine deletes the placeholder
+    const { id } = web.inState();
+    expect(web.replaced).toHaveLength(1);
+    for (const operation of emulator.operations.keys()) emulator.remove(operation, "operation");
+    expect(await web.up()).toBeUndefined();
+    expect(web.inState().id).toBe(id);
+    expect([...emulator.instances.keys()]).toEqual([id]);
+  });
+
+  test("explains how to give up the creation if its key leads to an operation that the service has purged", async () => {
+    const { service, web } = await oneInstance();
+    const fault = service.emulator.fail({
+      kind: "lost-reply",
+      method: "POST",
+      times: Number.POSITIVE_INFINITY,
+    });
+    await web.up();
+    fault.off();
+    service.emulator.finishOperations();
+    for (const operation of service.emulator.operations.keys())
+      service.emulator.remove(operation, "operation");
+    expect(await web.destroy()).toContain("recover --forget");
+  });
+
   test("sends no requests if the creation of the replacement has settled it", async () => {
     const { service, web } = await placeholder();
     await web.removeEntry();

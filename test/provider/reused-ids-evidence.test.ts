@@ -205,13 +205,19 @@ test("the object of a failed creation whose record is damaged stays in the state
   expect(compareCreated(object, { body: "damaged", failed: true }, undefined, undefined)).toBe("same");
 });
 
-test("an object stays the same if the dates of its operation have no time zone, because they may be in any time zone", () => {
-  const object = { id: "ins-1", fields: { name: "web", created_at: "2026-01-01T09:00:01Z" } };
-  const pending = { body: JSON.stringify({ name: "web" }), at: Date.parse("2026-01-01T09:00:00Z") };
-  const dates = { startedAt: "2026-01-01T00:00:00", finishedAt: "2026-01-01T00:00:02" };
-  const operation = { id: "op-1", url: "/v1/operations/op-1", status: "done", ...dates };
-  expect(compareCreated(object, pending, operation, undefined)).toBe("same");
-});
+test.each([
+  ["web", "00:00:01", "same"],
+  ["theirs", "12:00:00", "different"],
+])(
+  "an object (%s) is compared with its operation in UTC if the dates have no time zone (%s)",
+  (name, time, match) => {
+    const object = { id: "ins-1", fields: { name, created_at: `2026-01-01T${time}` } };
+    const pending = { body: JSON.stringify({ name: "web" }), at: Date.parse("2026-01-01T00:00:00Z") };
+    const dates = { startedAt: "2026-01-01T00:00:00", finishedAt: "2026-01-01T00:00:02" };
+    const operation = { id: "op-1", url: "/v1/operations/op-1", status: "done", ...dates };
+    expect(compareCreated(object, pending, operation, undefined)).toBe(match);
+  },
+);
 
 test("a creation that starts late and fails causes an error with the reason, even if the service changes names", async () => {
   let start = (): void => {};

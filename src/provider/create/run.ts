@@ -205,15 +205,17 @@ async function failedCreation(
     await warnOfSameNamed(context, inputs, pending);
     return { kind: "failed", error };
   }
-  const object = await findForDeletion(context, id, sentFields(pending));
-  const match = object && (await confirm(context, object, pending, operation, inputs.key));
-  if (object === undefined || match === "different") return { kind: "failed", error };
-  return {
-    kind: "failed",
-    error: withDetails(error, { resultId: id }),
-    object,
-    operation: operationRecord(operation),
-  };
+  const named = withDetails(error, { resultId: id });
+  try {
+    const object = await findForDeletion(context, id, sentFields(pending));
+    const match = object && (await confirm(context, object, pending, operation, inputs.key));
+    if (object === undefined || match === "different") return { kind: "failed", error };
+    return { kind: "failed", error: named, object, operation: operationRecord(operation) };
+  } catch (denial) {
+    // If the service doesn't support GET, and no list contains the object, the reason of the failure is more useful.
+    if (isCloudInfraError(denial) && isDenied(denial)) return { kind: "failed", error: named };
+    throw denial;
+  }
 }
 
 /** Returns the object that a creation has or may have left, or `undefined` if there is nothing to delete. */

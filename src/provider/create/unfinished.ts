@@ -8,7 +8,14 @@ import { type Desired, desired, type Recorded } from "../../model/state";
 import { addSecretSource, type Context, requireRecordedEndpoint } from "../context";
 import { removeObject } from "../delete/confirmed-deletion";
 import { isLive } from "../live-objects";
-import { firstFix, giveUpHint, neverEndsHint, PartialState, RELEASE_CREATION } from "../partial-state";
+import {
+  firstFix,
+  giveUpHint,
+  isInvisible,
+  neverEndsHint,
+  PartialState,
+  RELEASE_CREATION,
+} from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
@@ -172,7 +179,11 @@ export async function finishAndDiscard(
         runAndDiscard(context, inputs, unfinished),
       );
   } catch (error) {
-    if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
+    if (!mayBeLost || !isCloudInfraError(error)) throw error;
+    const isLeft = isInvisible(error) && !mayDelete(context, unfinished);
+    if (error.code !== "key_expired" && !isLeft) throw error;
+    const { resultId: left = id } = error;
+    if (isLeft && left !== undefined) await warnOfObjectLeftAlone(context, { id: left, fields: {} });
   }
   await warnOfPossibleObjects(context, unfinished);
   await markFinished(context, unfinished); // so that it is reported only once in this run

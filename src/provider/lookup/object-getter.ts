@@ -78,8 +78,9 @@ export class ObjectGetter {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return item;
     const listed: LookupResult = { found: item, by: "list" };
     const first = (await this.confirmed(ref, options, async () => listed)) ?? listed;
-    const result = "found" in first ? first : ((await this.getListed(ref, options)) ?? listed);
-    return "found" in result ? withOmittedFields(item, result.found) : item;
+    const result = "found" in first ? first : await this.getListed(ref, options);
+    const isRead = result !== undefined && "found" in result && result.by === "get";
+    return isRead ? withOmittedFields(item, result.found) : item;
   }
 
   /** Reports whether GET has returned an object, in this process or in the process that wrote the state. */

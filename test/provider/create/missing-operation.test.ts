@@ -130,6 +130,45 @@ test("an instance that a failed creation has left behind is replaced by the next
   expect(await web.expectOne()).not.toBe(id);
 });
 
+test.each([400, 403])(
+  "a failed creation is reported with its reason even if each GET returns %i",
+  async (status) => {
+    const { service, web } = await oneInstance({ behaviour: { resultLink: "early" } });
+    const path = /^\/v1\/(instances|projects)\/[^/]+$/;
+    service.emulator.fail({ kind: "status", method: "GET", path, status, times: Number.POSITIVE_INFINITY });
+    service.emulator.failNextOperation({ kind: "create" });
+    expect(await web.up()).toContain("capacity_exhausted");
+    expect(await web.up()).toBeUndefined();
+  },
+);
+
+describe("an unfinished creation whose project no longer exists", () => {
+  async function killed() {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [id = ""] = service.emulator.instances.keys();
+    service.emulator.remove(id, "instance");
+    service.emulator.remove(web.project, "project");
+    return { service, web, id };
+  }
+
+  test("fails with an error that explains how to give it up", async () => {
+    const { web } = await killed();
+    expect(await web.up()).toContain("recover --forget");
+  });
+
+  test("is dropped with a warning if another machine has created the resource since then", async () => {
+    const { service, web, id } = await killed();
+    await service.clock.sleep(60_000);
+    const project = service.emulator.addProject().id;
+    expect(await web.up({ project }, { onAnotherMachine: true })).toBeUndefined();
+    expect(await web.up({ project, flavor: "m1.large" })).toBeUndefined();
+    expect(service.warnings.join()).toContain(`an interrupted run created instance ${id}`);
+    expect(await web.entry()).toBeUndefined();
+  });
+});
+
 describe("an unfinished creation can be given up", () => {
   test("if the service has stored a failure for its key, but returns no trace ids", async () => {
     const { service, web } = await oneInstance({ behaviour: { traceIds: "missing" } });
