@@ -180,10 +180,7 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/**
- * A fact about a creation that must outlive its entry: the user has given up the creation, so that no command resumes or finishes it, or
- * the deletion of its object has started, so that no later run adopts the object.
- */
+/** A fact that must outlive the entry: the user has given up the creation, or the deletion of its object has started. */
 export type Mark = "given-up" | "discarded";
 
 /** Returns the name of the file that records a fact about a creation. */
@@ -226,9 +223,6 @@ const batches = new Map<string, Batch>();
 /**
  * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves, because the
  * engine has usually saved the resource by then. Never rejects, because the next check of the resource removes any remaining entry.
- *
- * @param key the resource's key
- * @param id the object's id
  */
 export async function confirm(
   key: string,

@@ -92,11 +92,7 @@ export class Journal {
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 
-  /**
-   * Writes an entry to disk. The new entry replaces the entry that this process last read for the same purpose.
-   *
-   * @returns the entry that another process has written in the meantime, if any. That entry is kept
-   */
+  /** Writes an entry to disk. Returns the entry that another process has written for the same purpose in the meantime, if any. */
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });

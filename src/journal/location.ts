@@ -15,12 +15,7 @@ export interface JournalLocation {
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/**
- * Returns the journal's folder: `dir`, or `pulumi-cloudinfra/journal` in `$XDG_STATE_HOME` (if it is absolute), in `%LOCALAPPDATA%` (on
- * Windows), or in `~/.local/state`.
- *
- * @throws Error if the user has no home
- */
+/** Returns the journal's folder, which is in the folder for the user's state by default. @throws Error if the user has no home */
 export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: JournalLocation): string {
   return dir === undefined
     ? path.join(stateFolder(env), "pulumi-cloudinfra", "journal")
@@ -40,10 +35,7 @@ export function stackOf(urn: string): string {
 
 /**
  * Returns the URL of the backend that stores the stack's state. Like the CLI, this function checks `PULUMI_BACKEND_URL`, `backend.url` in
- * the project file, and the current login.
- *
- * @param folder the folder of the project file, or a folder in it
- * @returns the folder of the project file if there is no URL, because then only the folder distinguishes stacks with the same name
+ * the project file, and the current login. Without a URL, returns the folder of the project file, which then distinguishes the stacks.
  */
 export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
   const file = projectFileFor(folder);

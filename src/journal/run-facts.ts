@@ -115,11 +115,7 @@ export class RunFacts {
   }
 }
 
-/**
- * Returns the temporary folder, which only this user can access.
- *
- * @throws Error if another user may have created the folder, and may thus have written false facts
- */
+/** Returns the temporary folder. @throws Error if another user may have created the folder, and may thus have written false facts */
 function temporaryFolder(): string {
   const { uid } = os.userInfo();
   const folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${uid}`);

@@ -32,10 +32,7 @@ function isMissing(olds: NamedInputs, news: Declared): boolean {
   return news.autonaming === false && news.given.name === undefined && !hasGeneratedName(olds);
 }
 
-/**
- * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
- * with random parts is also unknown. Otherwise, a preview could display a name that `up` doesn't use.
- */
+/** Generates the same name for each retry. If the key is unknown, a name with random parts is also unknown, so previews are truthful. */
 function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   const key = olds.key ?? news.key;
   const name = resourceName(news.urn) || kind.name;

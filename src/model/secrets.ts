@@ -63,9 +63,7 @@ export function requestedArguments(pending: Pending, otherwise?: readonly string
 
 /**
  * Returns the inputs of the program with additional secrets. Because of `ignoreChanges`, an input may keep a secret value from the state,
- * although the program now contains a plain value.
- *
- * @param olds the previous outputs, because prior inputs may have outdated marks (I4)
+ * although the program now contains a plain value. The marks of prior inputs may be outdated (I4), so `olds` are the outputs.
  */
 export function withKeptSecrets(news: Desired, olds: Recorded, ignored: PropertyPaths): Desired {
   const { secrets: declared = [] } = news;
@@ -107,10 +105,7 @@ export interface SecretSources {
   readonly known: readonly SecretSource[];
 }
 
-/**
- * Returns the names of the secret outputs. An output is secret if it contains a secret input or may be derived from one. `former` contains
- * the outputs that depend on an input that was secret before.
- */
+/** Returns the names of the secret outputs. `former` contains the outputs that depend on an input that was secret before. */
 export function secretOutputs(
   fields: readonly Field[],
   outputs: Recorded,

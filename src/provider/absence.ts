@@ -19,8 +19,6 @@ export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiOb
  * two independent checks don't find it while its project is visible. Outages and missing permissions are never treated as deletions. The
  * absence of a project proves nothing, unless this machine has requested the deletion.
  *
- * @param first the result of the first check
- * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError the error of a failed check; `forbidden` if the absence proves nothing
  */
 export async function findOrConfirmAbsence(
@@ -75,18 +73,12 @@ export async function isProjectVisible(
   return false;
 }
 
-/**
- * Removes the record of a deletion request for a project that still exists. The deletion may have failed, or the request may have been for
- * an earlier project with the same id.
- */
+/** Removes the record of a deletion request for a project that still exists, for example because the deletion failed. */
 export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-/**
- * Reports whether this machine has requested the deletion of a project. Requests from before `createdAt` are ignored, because an earlier
- * project may have had the same id.
- */
+/** Reports whether this machine has requested the deletion of a project. An earlier project may have had the same id. */
 async function wasDeletionRequested(
   { session }: Context,
   project: string,
@@ -171,10 +163,7 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
   });
 }
 
-/**
- * Throws an error if the last list contains the id of an object in a different form than the link to it. Without the error, the object would
- * seem to be missing, and would be created again.
- */
+/** Throws an error if the list contains the id in another form than the link. Otherwise, the object would be created again. */
 async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> {
   const objects = await context.session.finder.list(ref, "recent", context);
   const listed = [...objects.keys()].find((one) => comparableId(one) === comparableId(ref.id));
@@ -194,10 +183,7 @@ export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject 
 
 const isFound = (object: ApiObject | undefined): boolean => object !== undefined;
 
-/**
- * Reads the object of a finished creation, and waits up to 30 s for the object to appear. Returns `undefined` only if {@link
- * findCreatedOrAbsent} confirms that the object doesn't exist.
- */
+/** Reads the object of a finished creation, and waits up to 30 s for it. `undefined` means that the object certainly doesn't exist. */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
   if ("found" in result) return result.found;
@@ -205,7 +191,7 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Returns a created object, or confirms its absence like `findOrConfirmAbsence`. Two checks are sufficient for a project, because a
+ * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. Two checks are sufficient for a project, because a
  * token that can read the project's creation belongs to the same account.
  */
 export async function findCreatedOrAbsent(
@@ -218,11 +204,7 @@ export async function findCreatedOrAbsent(
   return "found" in result ? result.found : undefined;
 }
 
-/**
- * Reads the object that a failed creation may have left. Retries for a few seconds, because reads may lag.
- *
- * @returns `undefined` if the object doesn't appear in time, which proves nothing
- */
+/** Reads the object that a failed creation may have left. Retries for a few seconds. A missing object proves nothing. */
 export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = async (): Promise<ApiObject | undefined> => {
     // A token that can read the operation belongs to the same account.
@@ -243,11 +225,7 @@ const LAST_READ_MS = 1_000;
 /** The time for which a read is repeated: a few seconds (`lag`), 30 s (`catching up`), or until the deadline of the call (`deadline`). */
 export type Patience = "lag" | "catching up" | "deadline";
 
-/**
- * Repeats a read until it returns the expected result, because a list may lag behind writes.
- *
- * @returns the last result, even if it isn't the expected one
- */
+/** Repeats a read until it returns the expected result, because a list may lag behind writes. Returns the last result in any case. */
 export async function readUntil<T>(
   context: Context,
   read: () => Promise<T>,

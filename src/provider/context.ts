@@ -55,20 +55,13 @@ export class Sessions {
     private readonly outside: SessionOverrides = {},
   ) {}
 
-  /**
-   * Sets the settings. The host calls this method once for each kind, with the same settings. The method is synchronous, because the host
-   * doesn't wait before it makes other calls.
-   */
+  /** Sets the settings. Must be synchronous, because the host makes other calls before the result is available. */
   configure(configured: (key: string) => string | undefined): void {
     this.configured = configured;
     this.isCurrent = false;
   }
 
-  /**
-   * Returns the session of this process, and opens it if necessary.
-   *
-   * @throws CloudInfraError `config_missing`, `config_invalid`
-   */
+  /** Returns the session of this process, and opens it if necessary. @throws CloudInfraError `config_missing`, `config_invalid` */
   open(): Session {
     if (this.session !== undefined && this.isCurrent) return this.session;
     const settings = readSettings(this.configured, this.environment);
@@ -298,10 +291,7 @@ export function requireRecordedEndpoint(
   });
 }
 
-/**
- * Throws an error if a different provider started the creation. The token of this provider may belong to another account, so the object
- * might be invisible and be created twice.
- */
+/** Throws an error if a different provider, whose token may belong to another account, started the creation. */
 export function requireSameProvider(
   { session, kind }: Context,
   { provider }: { provider?: string | undefined },

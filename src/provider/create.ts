@@ -158,10 +158,7 @@ function projectKey({ session }: Context, { project }: Desired): string | undefi
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
-/**
- * Returns the first key that this run hasn't used yet. With an error hook, the engine may repeat a call with the same inputs. The same key
- * would then return a deleted object or a stored failure.
- */
+/** Returns the first key that this run hasn't used yet. With an error hook, the engine may repeat a call with the same inputs. */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
   while (await session.journal.run.has({ finished: key })) key = nextKey(key);

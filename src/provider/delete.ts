@@ -142,9 +142,7 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Recor
 
 /**
  * Finishes the unfinished creations of a project's instances, because the instances can't be found after the deletion of the project (X2).
- * Entries of other stacks have different project keys.
- *
- * @returns the entries to keep until the project is deleted: their objects may be in use, or another resource may adopt them
+ * Returns the entries to keep until then, because their objects may be in use.
  */
 async function finishInstancesOf(context: Context, project: string, key: string | undefined) {
   const { journal, tracker } = context.session;
@@ -167,10 +165,8 @@ async function finishInstancesOf(context: Context, project: string, key: string 
 }
 
 /**
- * Returns the id of the object of an unfinished creation. If the object isn't found yet, waits for the creation to end. A running operation
- * may contain a different id than the finished operation.
- *
- * @returns `undefined` if the id now belongs to a different object
+ * Returns the id of the object of an unfinished creation, or `undefined` if the id now belongs to a different object. A running operation
+ * may contain a different id than the finished operation, so this function waits for the creation to end if necessary.
  */
 async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string | undefined> {
   const { pending } = state;

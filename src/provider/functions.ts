@@ -22,12 +22,7 @@ export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessi
   return known;
 }
 
-/**
- * Lists all instances that match a filter. The instances have the property names that programs use.
- *
- * @param given the program's arguments, not yet validated
- * @param secrets names of the secret arguments
- */
+/** Lists all instances that match a filter. @param secrets names of the secret arguments */
 export async function findInstances(
   setting: Configuration,
   given: unknown,
@@ -52,12 +47,7 @@ export async function findProjects(setting: Configuration, sessions: Sessions) {
   return objects.map((object) => v.parse(foundProject, object));
 }
 
-/**
- * Lists objects of one kind.
- *
- * @param known the secrets among the arguments
- * @param prepare validates the arguments. Returns a function that sends the requests
- */
+/** Lists objects of one kind. @param prepare validates the arguments, and returns a function that sends the requests */
 async function find(
   kind: Kind,
   { setting, sessions, known }: { setting: Configuration; sessions: Sessions; known?: Secrets },
@@ -156,8 +146,7 @@ export interface InstanceFilter {
 }
 
 /**
- * Validates the arguments of `getInstances`. A JavaScript program may pass any value, and an ignored filter would return too many
- * instances.
+ * Validates the arguments of `getInstances`, because an ignored filter would return too many instances.
  *
  * @param secrets names of the secret arguments, whose label keys are secret, too
  * @throws CloudInfraError `input_invalid`, which contains the name of each invalid property but no values

@@ -45,10 +45,7 @@ export interface HostProvider {
   delete(id: string, props: Properties): Promise<void>;
 }
 
-/**
- * A failure of a check. `property` is empty, because the host would print the value of the property, which may be a secret. `reason`
- * contains the path of the property.
- */
+/** A failure of a check. `property` is empty, because the host would print its value, which may be secret. `reason` contains the path. */
 interface CheckFailure {
   property: "";
   reason: string;

@@ -7,9 +7,8 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./resource-tracker";
 
 /**
- * Records for all processes of this run that create returns an object. From then on, a resource manages the object (L1, L3).
- *
- * @param isAdopted whether an earlier run may have reported the object, so that the state may already contain it
+ * Records for all processes of this run that create returns an object, which a resource now manages (L1, L3). `isAdopted` means that the
+ * state may already contain the object.
  */
 export async function markLive(
   context: Context,
@@ -60,8 +59,7 @@ function withoutStack(urn: string | undefined): string | undefined {
 }
 
 /**
- * Claims the object of a resumed creation for its resource. An `import` option then can't adopt the object before the creation is
- * completed.
+ * Claims the object of a resumed creation for its resource, so that no `import` option adopts the object.
  *
  * @returns `false` if another resource manages the object in any process of this run
  * @throws CloudInfraError `conflict` if another process claims the object at the same time
@@ -77,11 +75,7 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
   return true;
 }
 
-/**
- * Checks the object that the service has returned for a new creation.
- *
- * @throws CloudInfraError `conflict` if another resource manages the object, because the service returns existing objects with the same name
- */
+/** Throws an error if another resource manages the object of a new creation. Services may return existing objects with the same name. */
 export async function requireUnshared(context: Context, { urn = "" }: Desired, id: string): Promise<void> {
   const other = await findOtherManager(context, identityOf(context, id), urn);
   if (other !== undefined)
@@ -111,10 +105,7 @@ export async function isLiveElsewhere(
   return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
 }
 
-/**
- * Claims an object for a resource, unless another resource manages or has claimed the object. Returns the URN of the resource that then
- * holds the object.
- */
+/** Claims an object, unless another resource manages or has claimed it. Returns the URN of the resource that then holds the object. */
 export function claimForImport(
   tracker: ResourceTracker,
   object: ObjectIdentity,
@@ -124,11 +115,7 @@ export function claimForImport(
   return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
 }
 
-/**
- * Claims an object for the resource that manages it in the state, so that no `import` option adopts the object.
- *
- * @returns the URN of another resource that manages the object in this run or claimed it first
- */
+/** Claims an object for the resource that manages it in the state. Returns the URN of another resource that manages or has claimed it. */
 export function findOtherHolder(
   tracker: ResourceTracker,
   object: ObjectIdentity,

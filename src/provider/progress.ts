@@ -207,10 +207,7 @@ function timeLeft(step: OperationProgress | undefined, nowMs: number): string | 
   return leftMs > 0 ? `about ${formatSeconds(leftMs)} left` : undefined;
 }
 
-/**
- * @param nowMs the current time if the message also contains the remaining time. An outdated percentage would contradict the remaining
- * time, so it is omitted
- */
+/** @param nowMs the current time if the message contains the remaining time, which an outdated percentage would contradict */
 function percentOf(step: OperationProgress | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
   return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)}%`;
@@ -247,10 +244,7 @@ export type StatusLogs = Pick<EngineLog, "statusLogFor">;
 /** The maximum wait until the engine has received a message, in milliseconds. */
 const LOG_MS = 500;
 
-/**
- * Sends messages to the engine, whose address is the last argument of the provider process. If a status message can't be sent, the message
- * is dropped. Warnings are then printed to the console.
- */
+/** Sends messages to the engine. If this fails, status messages are dropped, and warnings are printed to the console. */
 export class EngineLog {
   private client: EngineClient | undefined;
 

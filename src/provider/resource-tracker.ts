@@ -100,11 +100,7 @@ export class ResourceTracker {
     return objects;
   }
 
-  /**
-   * Records a check with prior inputs, which proves that the resource exists.
-   *
-   * @returns the URN of another resource with the same key, if any: the state then contains the object twice
-   */
+  /** Records a check of an existing resource. Returns the URN of another resource with the same key, if any. */
   recordCheck(
     urn: string,
     olds: Pick<TrackedResource, "key" | "keyAt" | "imported" | "importedBefore" | "isChanged">,
@@ -132,8 +128,7 @@ export class ResourceTracker {
 
   /**
    * Claims an object or the key of a journal entry for a resource. Only a resource that manages the object replaces an earlier claim.
-   *
-   * @returns the URN of the earlier claim or, if there is none, `urn`
+   * Returns the URN of the earlier claim or, if there is none, `urn`.
    */
   claim(what: string, urn: string, { isManager = false } = {}): string {
     const first = this.claims.get(what) ?? urn;

@@ -12,10 +12,7 @@ import { argumentsOf, type Context } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 import { checkHint } from "./partial-state";
 
-/**
- * The assumed maximum duration of a creation, in seconds. While the creation is running, `created_at` may be its start, and then its end.
- * If reads lag, the state may still contain the start.
- */
+/** The assumed maximum duration of a creation, in seconds. `created_at` may be its start and then, also in lagging reads, its end. */
 const LONGEST_CREATION_S = 3_600;
 
 /** Whether the object with the recorded id is the recorded object. If the evidence is contradictory, the result is `unclear`. */
@@ -84,8 +81,7 @@ const END_TOLERANCE_S = 60;
  * operation is another one. The other dates are less precise, so they prove something only together with a different name. An object
  * that is older than the request is unclear without such proof, because the clock of this machine may be wrong.
  *
- * @param evidence the finished operation, or the object in the replayed reply to the creation request. If both are missing, a different
- * name is unclear
+ * @param evidence the finished operation, or the object in the replayed reply to the creation request
  * @param key the key of the resource. A retried creation has a different key, but the same name
  */
 export function compareCreated(
@@ -153,11 +149,8 @@ export function requireNewObject(
 }
 
 /**
- * Determines whether the object with the id of an unfinished creation's object is that object. A different object requires two independent
- * checks. A warning then mentions the other object, which isn't changed.
- *
- * @param shown the object with the id, as it was just read
- * @param evidence see {@link compareCreated}
+ * Determines whether the object with the id of an unfinished creation's object is that object, like {@link compareCreated}. A different
+ * object requires two independent checks. A warning then mentions the other object, which isn't changed.
  */
 export async function confirmCreated(
   context: Context,

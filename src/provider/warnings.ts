@@ -9,11 +9,7 @@ import type { Context } from "./context";
 import { isLive } from "./live-objects";
 import { FORGET } from "./partial-state";
 
-/**
- * Returns the error for a creation of unknown outcome: its key has expired (§4.7), or its operation isn't found (E2).
- *
- * @param wasSent whether this run has sent the request, so that it may have created something
- */
+/** Returns the error for a creation of unknown outcome. @param wasSent whether this run may have created something */
 export async function outcomeUnknown(
   context: Context,
   inputs: Desired,
@@ -74,10 +70,7 @@ export async function warnOfObjectAdoptedElsewhere(
   await context.session.warn(message);
 }
 
-/**
- * Warns about an object that the program doesn't need. Only a user can decide to delete the object, because it may be in another state or
- * retained (I3).
- */
+/** Warns about an object that the program doesn't need. Only a user can delete it, because it may be in another state or retained (I3). */
 export async function warnOfObjectLeftAlone(
   context: Context,
   { id }: ApiObject,
@@ -95,10 +88,7 @@ function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
   return at !== undefined && isLaterMoment(fields.created_at, new Date(at).toISOString());
 }
 
-/**
- * Returns the objects that have the name of a creation and belong to no resource of this run. The provider only reports these objects,
- * because a name doesn't prove that the creation made the object.
- */
+/** Returns the objects with the name of a creation that belong to no resource of this run. A name alone proves nothing. */
 async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
   const { name: wanted, project } = sentFields(pending);
   const objects = await context.kind.requests(context.session.client, project).list(context);

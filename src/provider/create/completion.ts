@@ -35,8 +35,7 @@ import { discard, type UnfinishedCreation } from "./unfinished";
 /**
  * Updates the object of a resumed creation to match the current program (C5).
  *
- * @returns the outputs, or `undefined` if another resource manages the object, or if it requires a replacement or an earlier run has started
- * to delete it, and it was discarded according to I3
+ * @returns `undefined` if another resource manages the object, or if the object was discarded, because it can't be used (I3)
  * @throws CloudInfraError `key_expired` if the original request is unknown. In that case, nothing is changed, adopted or deleted
  */
 export async function fitToProgram(
@@ -82,8 +81,6 @@ export function needsReplacement(
  * Completes a creation with an update of arguments that the service ignored, or that the program has changed in the meantime.
  *
  * @param asked the arguments of the creation request
- * @param pending the creation
- * @param hidden additional hidden outputs
  * @throws PartialState if the update fails. The state then contains the object
  */
 export async function completeCreation(

@@ -37,10 +37,7 @@ import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";
 import { findUnfinishedCreation, finishAndDiscard, markFinished } from "./unfinished";
 
-/**
- * Returns the id in the `import` option. If the resource has already imported that object, returns `undefined`, so that its replacement
- * creates a new object.
- */
+/** Returns the id in the `import` option, unless the resource has already imported that object. */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
   const { importId: id, urn } = inputs;
@@ -171,10 +168,9 @@ async function releaseObject(
 }
 
 /**
- * Reads the object to import, and compares it with the program.
+ * Reads the object to import, and compares it with the program. `found` is the state that matches the object. `wanted` are the inputs, with
+ * the object's values for ignored properties.
  *
- * @returns the object; the state that matches it; the inputs, with the object's values for ignored properties; and the properties to update
- * in place
  * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement
  */
 async function compareForImport(context: Context, inputs: Desired, id: string) {
@@ -236,9 +232,7 @@ function stateAsFound(
   return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
 
-/**
- * Returns the program's value if the object has, or may have, this value. An update must not remove an ignored value that the reply omits.
- */
+/** Returns the program's value if the object has, or may have, this value. Omitted values that are ignored must not be removed. */
 function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
   const properties = compareProperties([field], { olds: {}, news: inputs }, object);
@@ -253,10 +247,7 @@ function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored
     : value;
 }
 
-/**
- * Reports whether an omitted property is treated as not set, because many services omit empty values. A different field may contain the
- * address.
- */
+/** Reports whether an omitted property is treated as not set. A different field may contain the address. */
 function isAbsentValue({ field, isShown, desired, object }: ComparedProperty): boolean {
   if (isShown || field.change !== "in place") return false;
   if (field.wire !== "public_ip") return true;

@@ -34,10 +34,7 @@ import {
 } from "../reused-ids";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
-/**
- * The known result of a creation. `isEcho` means that only the reply to the creation request contained the object. The reply may have
- * repeated the request without changes.
- */
+/** The known result of a creation. `isEcho` means that only the reply to the request contained the object, perhaps without changes. */
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** The creation failed, and may have left a failed object. */
@@ -132,9 +129,8 @@ async function sendRequest(
 }
 
 /**
- * Finds the object of a creation whose operation and idempotency key can't be used. A missing object proves nothing.
- *
- * @throws CloudInfraError `key_expired` if no object with a recorded id fits the creation
+ * Finds the object of a creation whose operation and idempotency key can't be used. A missing object proves nothing, so the outcome is
+ * unknown (`key_expired`).
  */
 async function findRecordedObject(context: Context, inputs: Desired, pending: Begun): Promise<CreationEnd> {
   const { kind, session } = context;

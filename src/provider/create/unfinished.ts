@@ -26,27 +26,18 @@ export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | 
   readonly isInState: boolean;
 }
 
-/**
- * @param keyAt the time at which the key in the state was generated. An older creation belongs to a former resource with the same URN,
- * which may have been finished, renamed or released
- */
+/** @param keyAt the time at which the key in the state was generated. An older creation may belong to a former resource with the URN */
 export function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
   return { ...entry, isInState: false, isLate };
 }
 
-/**
- * Returns the possible purposes of an unfinished creation for an existing resource: to replace or to create the resource. After `--replace`
- * or a taint, the engine doesn't inform the provider that the resource exists.
- */
+/** Returns the possible purposes of a creation for an existing resource. After a taint, it isn't recorded as a replacement. */
 export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
-/**
- * Reports whether the state already contains the creation in a journal entry. Ids alone are not sufficient, because a replacement may have
- * the same id as the replaced object.
- */
+/** Reports whether the state contains the creation. Ids alone aren't sufficient, because a replacement may have the same id. */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
   const isLater = replaces === undefined && seen.keyAt !== undefined && entry.at > seen.keyAt;
@@ -60,9 +51,8 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
 }
 
 /**
- * Reports whether the object of an unfinished creation may be deleted (I3). The object may be deleted if the state records the creation, or
- * if the engine hasn't saved the object. The engine hasn't saved it if create didn't return it, or if the state still contains the replaced
- * object.
+ * Reports whether the object of an unfinished creation may be deleted (I3): the state records the creation, or the engine hasn't saved the
+ * object, because create didn't return it or the state still contains the replaced object.
  */
 function mayDelete({ session }: Context, { isInState, id, replaces, isLate }: UnfinishedCreation): boolean {
   return isInState || (!isLate && (id === undefined || session.tracker.holderOf(replaces) !== undefined));
@@ -112,10 +102,7 @@ async function moveToOwnUrn(
   return { urn };
 }
 
-/**
- * Reports whether an entry records the retry of an unfinished creation. `recover` doesn't know whether the retry was sent, so the entry is
- * used only if the first creation has certainly failed.
- */
+/** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */
 function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
   return recovered && first !== undefined && key === nextKey(first);
 }
@@ -133,9 +120,8 @@ export async function findRecoveredRetry(
 }
 
 /**
- * Finishes and discards the unfinished creations of an existing resource.
- *
- * @param purposes the purposes of the creations. Only a call that has the resource's current URN may pass that URN
+ * Finishes and discards the unfinished creations of an existing resource. Only a call that has the resource's current URN may pass a
+ * purpose with this URN.
  */
 export async function finishUnfinishedCreations(
   context: Context,
@@ -159,11 +145,11 @@ export async function finishUnfinishedCreations(
 
 /**
  * Finishes an unfinished creation that is no longer needed. Waits for the creation or resends its request. The object is deleted only if
- * rule I3 allows the deletion. Otherwise, the request isn't resent, and a warning is printed.
+ * rule I3 allows the deletion. Otherwise, the request isn't resent, and a warning is printed. Never throws a PartialState, because the call
+ * is for a different resource.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
  * @returns whether it has, or may have, created an object
- * @throws CloudInfraError, but never PartialState, because the call is for a different resource, whose state doesn't change
  */
 export async function finishAndDiscard(
   context: Context,
@@ -229,12 +215,7 @@ async function finishForDeletion(
   }
 }
 
-/**
- * Deletes the object of a creation that is no longer needed. If rule I3 or the option `retainOnDelete` prevents the deletion, prints a
- * warning.
- *
- * @param inputs the inputs of the creation's resource
- */
+/** Deletes the object of a creation that is no longer needed, or prints a warning if I3 or the option `retainOnDelete` prevents that. */
 export async function discard(
   context: Context,
   inputs: Desired,
@@ -277,11 +258,8 @@ function isRejected({ code, method, sent }: CloudInfraError, isStarted: boolean)
 }
 
 /**
- * Records that this process resumes or discards the unfinished creation of a resource. After a rename by alias, another process may find
- * the same creation for a different resource.
- *
- * @returns whether another process has recorded the same. Each process records before it checks, so at least one of them finds the other's
- * record
+ * Records that this process resumes or discards the unfinished creation of a resource. Returns whether another process has recorded the
+ * same, for example for an alias. Each process records before it checks, so at least one of them finds the other's record.
  */
 export async function isResumedElsewhere({ session }: Context, resource: string): Promise<boolean> {
   await session.journal.run.add({ resuming: resource });

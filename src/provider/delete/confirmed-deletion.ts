@@ -67,11 +67,7 @@ export async function removeObject(
   await warnOfRetained(context, ref);
 }
 
-/**
- * Waits for the deletion to end. If the deletion failed, the object still exists.
- *
- * @returns a deletion without an operation if the operation no longer exists, so that only the object reveals the result
- */
+/** Waits for the deletion to end. If its operation no longer exists, only the object reveals the result. */
 async function waitForDeletion(context: Context, id: string, accepted: AcceptedOperation): Promise<Accepted> {
   try {
     await waitForOperationSuccess(context, accepted.operation);
@@ -110,10 +106,7 @@ async function tryDelete(context: Context, { kind, id }: ObjectRef): Promise<Acc
 const HINT_IF_SENT =
   "The reply to an earlier attempt was lost, so the deletion may already be in progress. Run the command again";
 
-/**
- * Waits until the service no longer returns the object. If the service reports the end of the deletion, one check is sufficient. Otherwise,
- * two checks are required, because a list may lag.
- */
+/** Waits until the service no longer returns the object. Two checks are required, unless the service reports the end of the deletion. */
 async function waitForConfirmation(
   context: Context,
   ref: ObjectRef,

@@ -2,10 +2,7 @@ import type { ApiObject, Page } from "../../api/client";
 import type { Clock } from "../../polling/clock";
 import type { Pause, PauseListener } from "../../polling/schedule";
 
-/**
- * The number of reads that justify another page of a list. The engine runs only a few calls at a time, so the total number of reads is
- * unknown. With few reads, a GET for each object is cheaper than further pages.
- */
+/** The number of reads that justify another page of a list. With fewer reads, a GET for each object is cheaper. */
 const READS_PER_PAGE = 2;
 /** The time in which several reads share one list, in milliseconds. */
 const BATCH_WINDOW_MS = 20;

@@ -48,8 +48,7 @@ export class ObjectGetter {
   /**
    * Reads an object. If GET has worked before, a rejected request is repeated once, because a single rejection may be an error.
    *
-   * @param findListed looks up the object in a list. Some gateways return 400 or 403 for requests that the service doesn't define. If GET
-   * has never worked, and a list contains the object, the list is used instead
+   * @param findListed looks up the object in a list, which is used if GET is denied and has never worked
    * @returns `undefined` if the service doesn't support GET for this object
    */
   async get(
@@ -60,12 +59,7 @@ export class ObjectGetter {
     return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options, findListed);
   }
 
-  /**
-   * Reads an object that a list contains but GET hasn't found. If GET has worked before, the request is repeated, because either reply may
-   * be wrong.
-   *
-   * @returns `undefined` if GET doesn't find it
-   */
+  /** Reads an object that a list contains but GET hasn't found. If GET has worked before, either reply may be wrong. */
   async getListed(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     const result = this.hasWorked(ref) ? await this.once(ref, options) : undefined;
     if (result !== undefined && "found" in result) return result;
@@ -169,9 +163,7 @@ export interface ObjectRef {
   readonly id: string;
   /** The project of the object, as the program sets it. */
   readonly project: string | undefined;
-  /**
-   * The remote value of the project, if it differs. The project's id may be this value or `project`, and the other value a name or a link.
-   */
+  /** The remote value of the project, if it differs. Either value may be the project's id, and the other one a name or a link. */
   readonly shownProject?: string | undefined;
   /** The creation date in the state. */
   readonly createdAt?: Recorded["createdAt"];
@@ -217,10 +209,7 @@ const DELETED_STATUSES = new Set([
 /** The words that may accompany one of the statuses of a deleted object. Any other word may change the meaning, as in "to be deleted". */
 const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
 
-/**
- * Reports whether the status of an object means that it was deleted. Some services keep returning deleted objects. Case and separators are
- * ignored.
- */
+/** Reports whether the status of an object means that it was deleted, because some services keep returning deleted objects. */
 export function isDeleted({ fields: { status } }: ApiObject): boolean {
   if (typeof status !== "string") return false;
   const words =
