@@ -250,12 +250,6 @@ export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
   return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
 }
 
-export function inputsIn(state: Recorded): Desired {
-  const { name, region, project, image, flavor, network, publicIp, sshKeys, labels } = state;
-  const args = { name, region, project, image, flavor, network, publicIp, sshKeys, labels };
-  return desired({ ...args, ...hiddenInputsOf(state) });
-}
-
 /** Returns the value of the argument or output with the given name, as programs spell it. */
 export function propertyOf(state: RemoteValues & Outputs & Bag, name: string): Json {
   const visible = { ...argumentMembers, ...outputMembers };

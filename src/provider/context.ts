@@ -286,9 +286,9 @@ export function requireRecordedEndpoint(
       : "Use a provider with the recorded endpoint for the resource. To move the resource, remove it from the program, run `pulumi up`, and " +
         `declare it again. ${moved} the provider's \`formerEndpoints\``;
   const message = `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}`;
-  throw new CloudInfraError("endpoint_changed", message, {
-    hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint,
-  });
+  const release =
+    ". If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
+  throw new CloudInfraError("endpoint_changed", message, { hint: isPlaceholder(id) ? hint + release : hint });
 }
 
 /** Throws an error if a different provider, whose token may belong to another account, started the creation. */
@@ -305,7 +305,6 @@ export function requireSameProvider(
   throw new CloudInfraError("provider_changed", message, { hint });
 }
 
-/** Returns the name of a provider for messages. */
 export function nameOfProvider(name: string | undefined): string {
   return name === undefined ? "the default provider" : `the provider "${name}"`;
 }
@@ -320,15 +319,10 @@ export function otherRecordedEndpoint(
   return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;
 }
 
-const HINT_ON_PLACEHOLDER =
-  "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
-
-/** Returns the identity of the object with the given id. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }
 
-/** Adds a source of secrets to a call. */
 export function addSecretSource({ session, secretSources }: Context, source: SecretSource): void {
   secretSources.push(source);
   session.tracker.recordSecrets(source);

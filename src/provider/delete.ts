@@ -5,11 +5,12 @@ import type { CreationPurpose } from "../journal/journal";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
-import { desired, inputsIn, type Recorded } from "../model/state";
+import { desired, hiddenInputsOf, type Recorded } from "../model/state";
 import { isTerminal, type Operation } from "../polling/wait";
 import { confirmLookup } from "./absence";
 import {
   addSecretSource,
+  argumentsOf,
   type Context,
   fetchOperation,
   identityOf,
@@ -47,10 +48,11 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (isPlaceholder(id)) {
     // The creation is finished if its resource manages an object.
     if (pending === undefined || pending.failed || isHandedOver || tracker.hasLiveObject(key)) return;
-    await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
+    const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
+    await finishAndDiscard(context, inputs, { ...pending, isInState: true });
     return journal.remove(pending.key);
   }
-  await requireNotAdoptedAgain(context, id, state);
+  if (await isAdoptedAgain(context, id, state)) throw adoptedAgain(context, id);
   if (await isLive(context, id))
     await context.progress.showMessage(
       `kept ${context.kind.name} ${id}: another resource in the program uses it`,
@@ -127,17 +129,13 @@ function waitForEarlier(
   });
 }
 
-/**
- * Throws an error if create has adopted the same object again. This is possible if the engine replaces a resource without informing create,
- * and the resource has the `import` option or an unfinished creation.
- */
-async function requireNotAdoptedAgain(context: Context, id: string, state: Recorded): Promise<void> {
-  if (!(await isAdoptedAgain(context, id, state))) return;
-  const message = `${context.kind.name} ${id} was not replaced, because it was adopted again`;
+/** Returns the error for an object of an import or a resumed creation. The engine may replace a resource without informing create. */
+function adoptedAgain({ kind }: Context, id: string): CloudInfraError {
+  const message = `${kind.name} ${id} was not replaced, because it was adopted again`;
   const hint =
     "If the resource has the `import` option, remove this option, because the object is already imported. " +
     "Run `pulumi up`, then replace the resource";
-  throw new CloudInfraError("import_differs", message, { hint });
+  return new CloudInfraError("import_differs", message, { hint });
 }
 
 /**

@@ -253,27 +253,27 @@ export class EngineLog {
   statusLogFor(urn: string | undefined): StatusLog {
     return {
       write: async (message) => {
-        if (urn !== undefined) await this.send({ severity: "INFO", urn, message, ephemeral: true });
+        if (urn !== undefined) await this.send(message, urn);
       },
     };
   }
 
   /** Logs a warning for the stack. Pulumi displays the warning among the diagnostics at the end. */
   async warn(message: string): Promise<void> {
-    const isTaken = await this.send({ severity: "WARNING", message });
-    if (!isTaken) console.warn(message);
+    if (!(await this.send(message))) console.warn(message);
   }
 
-  private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
+  /** Sends a warning or, with the URN of a resource, a status message. Returns whether the engine accepted the message. */
+  private async send(message: string, urn?: string): Promise<boolean> {
     if (this.address === undefined) return false;
     try {
       // The module is loaded only for the first message. Processes that only check and diff don't need it.
       const engine: typeof import("@pulumi/pulumi/proto/engine_pb") = require("@pulumi/pulumi/proto/engine_pb");
       const request = new engine.LogRequest();
-      request.setSeverity(engine.LogSeverity[severity]);
-      request.setUrn(urn);
+      request.setSeverity(engine.LogSeverity[urn === undefined ? "WARNING" : "INFO"]);
+      request.setUrn(urn ?? "");
       request.setMessage(message);
-      request.setEphemeral(ephemeral);
+      request.setEphemeral(urn !== undefined); // Pulumi doesn't display status messages among the diagnostics
       this.client ??= connect(this.address);
       const client = this.client;
       const taken = new Promise<boolean>((resolve) =>
@@ -285,14 +285,6 @@ export class EngineLog {
       return false;
     }
   }
-}
-
-interface Message {
-  readonly severity: "INFO" | "WARNING";
-  readonly message: string;
-  readonly urn?: string;
-  /** Whether the message is a status message, which Pulumi doesn't display among the diagnostics. */
-  readonly ephemeral?: boolean;
 }
 
 function connect(address: string): EngineClient {

@@ -107,14 +107,11 @@ async function warnOfUnfinished({ tracker, printWarning, opened }: Sessions, sta
   if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
   const entries = await opened.journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
-  if (ours.length > 0) await printWarning(unfinishedWarning(ours, WORDS));
-}
-
-const WORDS = {
-  one: "the object may still exist",
-  several: "the objects may still exist",
-  hints: [
+  if (ours.length === 0) return;
+  const hints = [
     "Run `npx pulumi-cloudinfra recover` to list the objects that the stack manages, and keep those. If other objects exist, delete them in the service. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
     "After an interruption, run `pulumi up` before `pulumi destroy`, because `destroy` deletes only what the state contains.",
-  ],
-};
+  ];
+  const words = { one: "the object may still exist", several: "the objects may still exist", hints };
+  await printWarning(unfinishedWarning(ours, words));
+}

@@ -16,7 +16,7 @@ export async function outcomeUnknown(
   pending: Pending,
   { wasSent = false } = {},
 ): Promise<CloudInfraError> {
-  const same = await findPossibleIds(context, inputs, pending);
+  const same = await findSameNamed(context, pending, inputs.urn);
   const found =
     same.length === 0
       ? `no ${context.kind.name} with the same name`
@@ -43,12 +43,8 @@ export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfra
 
 /** Warns about objects that an interrupted creation of unknown outcome may have created, if no resource needs them. */
 export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
-  const objects = await readUntil(
-    context,
-    () => findSameNamed(context, pending),
-    (found) => found.length > 0,
-  );
-  const ids = objects.map(({ id }) => id);
+  const find = () => findSameNamed(context, pending);
+  const ids = await readUntil(context, find, (found) => found.length > 0);
   if (ids.length === 0) return;
   const message =
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
@@ -83,19 +79,22 @@ export async function warnOfObjectLeftAlone(
   );
 }
 
-/** Reports whether an object was created after a creation started. Ids alone are not sufficient, because some services reuse ids. */
-function isCreatedSince({ fields }: ApiObject, { at }: Pending): boolean {
-  return at !== undefined && isLaterMoment(fields.created_at, new Date(at).toISOString());
-}
-
-/** Returns the objects with the name of a creation that belong to no resource of this run. A name alone proves nothing. */
-async function findSameNamed(context: Context, pending: Pending): Promise<ApiObject[]> {
+/**
+ * Returns the ids of the objects that have the name of a creation and belong to no resource of this run. A name alone proves nothing.
+ *
+ * @param urn the URN of the resource whose current object the creation replaces
+ */
+async function findSameNamed(context: Context, pending: Pending, urn?: string): Promise<string[]> {
+  const { kind, session } = context;
   const { name: wanted, project } = sentFields(pending);
-  const objects = await context.kind.requests(context.session.client, project).list(context);
-  const found: ApiObject[] = [];
-  for (const object of objects) {
-    const isCandidate = isSameName(object.fields.name, wanted) && !pending.imported?.includes(object.id);
-    if (isCandidate && !(await isLive(context, object.id))) found.push(object);
+  const replaced = session.tracker.get(urn).id;
+  const start = pending.at === undefined ? undefined : new Date(pending.at).toISOString();
+  const found: string[] = [];
+  for (const { id, fields } of await kind.requests(session.client, project).list(context)) {
+    if (!isSameName(fields.name, wanted) || pending.imported?.includes(id)) continue;
+    // Some services reuse ids.
+    const isReplaced = id === replaced && !isLaterMoment(fields.created_at, start);
+    if (!isReplaced && !(await isLive(context, id))) found.push(id);
   }
   return found;
 }
@@ -103,19 +102,11 @@ async function findSameNamed(context: Context, pending: Pending): Promise<ApiObj
 /** Returns a hint for an object that isn't found while the outcome of its creation is unknown. */
 export async function hintForMissing(context: Context, id: string, pending: Pending): Promise<string> {
   const { name } = context.kind;
-  const others = (await findSameNamed(context, pending)).map((object) => object.id).join(", ");
+  const others = (await findSameNamed(context, pending)).join(", ");
   return (
     `Check in the service whether ${name} ${id} exists: the list contains ${others || "no object"} with that name. ` +
     `If the ${name} doesn't exist, run \`pulumi state delete <urn>\``
   );
-}
-
-/** Returns the ids of the objects that a creation may have made, without the object that the creation replaces. */
-async function findPossibleIds(context: Context, inputs: Desired, pending: Pending): Promise<string[]> {
-  const replaced = context.session.tracker.get(inputs.urn ?? "").id;
-  return (await findSameNamed(context, pending))
-    .filter((object) => object.id !== replaced || isCreatedSince(object, pending))
-    .map(({ id }) => id);
 }
 
 /**
@@ -124,7 +115,7 @@ async function findPossibleIds(context: Context, inputs: Desired, pending: Pendi
  */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
-    const ids = await findPossibleIds(context, inputs, pending);
+    const ids = await findSameNamed(context, pending, inputs.urn);
     if (ids.length === 0) return;
     // The warning contains the name of the resource, because the name of the object may be a secret.
     const { name } = context.kind;

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
@@ -71,12 +71,17 @@ export async function findUnfinishedCreation(
   if (urn === undefined) return undefined;
   const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
-  const placeholder = (await isFinishedOrGivenUp(context, seen.placeholder ?? {}))
-    ? undefined
-    : seen.placeholder && { ...seen.placeholder, isInState: true };
+  const isOver = seen.placeholder === undefined || (await isFinishedOrGivenUp(context, seen.placeholder));
+  const placeholder = isOver ? undefined : { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
-  const entry = await session.journal.read(await moveToOwnUrn(context, resumes, urn));
+  const isFormer = resumes.urn !== urn;
+  if (isFormer) {
+    // A new resource may use the former URN.
+    await session.journal.move(resumes, { urn });
+    session.tracker.extend(urn, { resumes: { urn } });
+  }
+  const entry = await session.journal.read(isFormer ? { urn } : resumes);
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
   if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
@@ -88,18 +93,6 @@ export async function findUnfinishedCreation(
   if (isLater) return unfinished;
   await session.journal.remove(entry.key);
   return placeholder;
-}
-
-/** Moves the journal entry of a resource to its current URN, because a new resource may use the former URN. */
-async function moveToOwnUrn(
-  { session }: Context,
-  purpose: CreationPurpose,
-  urn: string,
-): Promise<CreationPurpose> {
-  if (purpose.urn === urn) return purpose;
-  await session.journal.move(purpose, { urn });
-  session.tracker.extend(urn, { resumes: { urn } });
-  return { urn };
 }
 
 /** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */
@@ -246,15 +239,14 @@ async function removeDiscarded(
   try {
     await remove();
   } catch (error) {
-    if (isCloudInfraError(error) && isRejected(error, isStarted)) await journal.unmark(key, "discarded");
+    // The service has certainly not started the deletion.
+    const isRejected =
+      isCloudInfraError(error) &&
+      (error.code === "unsupported" || (error.method === "DELETE" && !error.sent && !isStarted));
+    if (isRejected) await journal.unmark(key, "discarded");
     throw error;
   }
   await journal.unmark(key, "discarded");
-}
-
-/** Reports whether an error proves that the service has not started the deletion. @param isStarted whether an earlier run may have sent it */
-function isRejected({ code, method, sent }: CloudInfraError, isStarted: boolean): boolean {
-  return code === "unsupported" || (method === "DELETE" && !sent && !isStarted);
 }
 
 /**

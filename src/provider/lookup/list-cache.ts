@@ -19,7 +19,7 @@ export class ListCache implements PauseListener {
   pause: Pause | undefined;
   private listing: ListReading | undefined;
   /** The most recent list, even if a write has made it invalid. */
-  private latest: ListReading | undefined;
+  latest: ListReading | undefined;
   private queued: Promise<ListReading> | undefined;
   /** The list that confirms all deletions since the start of the most recent list. */
   private confirmation: Promise<ListReading> | undefined;
@@ -33,20 +33,6 @@ export class ListCache implements PauseListener {
     private readonly pages: (progress: PauseListener) => AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {}
-
-  /** Reports whether the cache has a recent list that `seek` can search. */
-  get usable(): boolean {
-    return this.current !== undefined;
-  }
-
-  /** Reports whether the list had more than one page when it was last read. */
-  get isLong(): boolean {
-    return this.latest?.isLong ?? false;
-  }
-
-  get page(): number {
-    return this.latest?.pages ?? 0;
-  }
 
   recordRead(): void {
     const now = this.clock.now();
@@ -75,7 +61,7 @@ export class ListCache implements PauseListener {
       if (found !== undefined) return found;
       if (listing.isWhole) return "missing";
       const pays = (listing.pages + 1) * READS_PER_PAGE <= this.reads;
-      if (!listing.isAtWork && !pays && !isPatient()) return "costly";
+      if (listing.work === undefined && !pays && !isPatient()) return "costly";
       await listing.next();
     }
   }
@@ -110,7 +96,8 @@ export class ListCache implements PauseListener {
     this.pause = pause;
   }
 
-  private get current(): ListReading | undefined {
+  /** The recent list that `seek` can search, if any. */
+  get current(): ListReading | undefined {
     return this.listing?.isUsable ? this.listing : undefined;
   }
 
@@ -171,10 +158,6 @@ export class ListReading {
     this.usableFrom = clock.now();
   }
 
-  get isAtWork(): boolean {
-    return this.work !== undefined;
-  }
-
   /** The requests in progress, which may fail. */
   get work(): Promise<unknown> | undefined {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
@@ -183,7 +166,7 @@ export class ListReading {
   /** Reports whether the list is being read, or was read in the last 30 s. The age of an incomplete list starts with its first request. */
   get isUsable(): boolean {
     if (this.isBroken) return false;
-    return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
+    return this.work !== undefined || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
   }
 
   /** Reads the next page. Concurrent calls share one request. */

@@ -38,8 +38,8 @@ export class ObjectFinder {
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
     cache.recordRead();
-    if (!cache.usable) await cache.otherReads();
-    if (cache.usable || cache.reads > 1) {
+    if (cache.current === undefined) await cache.otherReads();
+    if (cache.current !== undefined || cache.reads > 1) {
       const isPatient = (): boolean => this.gets.isUnsupported(ref);
       const seen = await this.inTime(cache, cache.seek(ref.id, isPatient), ref, options);
       if (seen !== "costly") return toLookupResult(seen === "missing" ? undefined : seen, "list");
@@ -74,7 +74,7 @@ export class ObjectFinder {
    */
   async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const cache = this.listCacheFor(ref);
-    if (!cache.isLong || this.gets.of(ref.kind).mayProbe) {
+    if (!cache.latest?.isLong || this.gets.of(ref.kind).mayProbe) {
       const { objects, isWhole } = await this.inTime(cache, cache.firstPageAfterDeletions(), ref, options);
       if (isWhole || objects.has(ref.id)) return resultInList(objects, ref);
       await this.probeGet(ref.kind, objects, options);
@@ -170,7 +170,7 @@ export class ObjectFinder {
         limit.release();
       }
     };
-    const what = () => ({ for: `${listing} (page ${cache.page})`, pause: cache.pause });
+    const what = () => ({ for: `${listing} (page ${cache.latest?.pages ?? 0})`, pause: cache.pause });
     return progress?.during(what, untilDeadline) ?? untilDeadline();
   }
 

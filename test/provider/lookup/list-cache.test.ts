@@ -44,7 +44,7 @@ describe("a lookup that may use a recent list", () => {
     expect(await idsOf(cache.recent())).toEqual(["a", "b"]);
     expect(begun()).toBe(1);
     await clock.advance(1);
-    expect(cache.usable).toBe(false);
+    expect(cache.current).toBeUndefined();
     const later = cache.recent();
     end(1, "a");
     expect(await idsOf(later)).toEqual(["a"]);
@@ -129,7 +129,7 @@ describe("a list that fails", () => {
     const looks = [cache.recent(), cache.recent()];
     fail(0);
     expect((await Promise.allSettled(looks)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(cache.usable).toBe(false);
+    expect(cache.current).toBeUndefined();
     const next = cache.recent();
     end(1, "a");
     expect(await idsOf(next)).toEqual(["a"]);
