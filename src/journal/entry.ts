@@ -70,23 +70,36 @@ const isText = (value: unknown): boolean => typeof value === "string";
 const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isTrue = (value: unknown): boolean => value === true;
 
-/** The checks of all fields that aren't strings. Fields of a later version may also be strings. */
-const CHECKS = new Map<string, (value: unknown) => boolean>([
-  ["secrets", areTexts],
-  ["isAutonamed", isTrue],
-  ["at", (value) => typeof value === "number"],
-  ["operation", (value) => isText(Object(value).id) && isText(Object(value).url)],
-  ["recovered", isTrue],
-  ["isLate", isTrue],
-  ["imported", areTexts],
-  ["isKept", isTrue],
-]);
+const CHECKS: { readonly [Name in keyof Required<Entry>]: (value: unknown) => boolean } = {
+  urn: isText,
+  organization: isText,
+  backend: isText,
+  endpoint: isText,
+  provider: isText,
+  key: isText,
+  resource: isText,
+  replaces: isText,
+  projectKey: isText,
+  body: isText,
+  secrets: areTexts,
+  isAutonamed: isTrue,
+  at: (value) => typeof value === "number",
+  operation: (value) => isText(Object(value).id) && isText(Object(value).url),
+  id: isText,
+  recovered: isTrue,
+  isLate: isTrue,
+  imported: areTexts,
+  resumedBy: isText,
+  isKept: isTrue,
+};
+const names = Object.keys(CHECKS) as (keyof Entry)[];
 
 /** Returns the fields in a line that have the expected type. Programs also read entries, and a schema library would take too long to load. */
 function parseLine(line: string): Partial<Entry> {
   try {
-    const fields = Object.entries(JSON.parse(line));
-    return Object.fromEntries(fields.filter(([name, value]) => (CHECKS.get(name) ?? isText)(value)));
+    const fields = new Map<string, unknown>(Object.entries(JSON.parse(line)));
+    const valid = names.filter((name) => CHECKS[name](fields.get(name)));
+    return Object.fromEntries(valid.map((name) => [name, fields.get(name)]));
   } catch {
     return {};
   }

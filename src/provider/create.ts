@@ -5,13 +5,14 @@ import { creationBody } from "../model/request-body";
 import { type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
-import { completeCreation, fitToProgram } from "./create/completion";
+import { completeCreation, fitToProgram, needsReplacement } from "./create/completion";
 import { adopt, idToAdopt } from "./create/import-option";
-import { keyAfter, nextKey, runCreation } from "./create/run";
+import { type CreationEnd, keyAfter, nextKey, runCreation } from "./create/run";
 import {
   discard,
   findRecoveredRetry,
   findUnfinishedCreation,
+  isLeftAlone,
   isResumedElsewhere,
   markFinished,
   type UnfinishedCreation,
@@ -79,7 +80,15 @@ async function resumeCreation(
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
-  const end = await runCreation(context, inputs, left, true);
+  const { kind, session } = context;
+  const isReplaced = needsReplacement(kind, left, inputs, session.tracker.optionsOf(inputs.key));
+  const end = await runCreation(context, inputs, left, true).catch(
+    async (error: unknown): Promise<CreationEnd> => {
+      const isLeft = isReplaced && isCloudInfraError(error) && (await isLeftAlone(context, left, error));
+      if (!isLeft) throw error;
+      return { kind: "failed", error };
+    },
+  );
   requireOwnKey(context, inputs); // a check may have run in the meantime
   if (end.kind === "created") {
     const outs = await fitToProgram(context, end.object, left, inputs);

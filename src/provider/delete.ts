@@ -46,8 +46,9 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    // The creation is finished if its resource manages an object.
-    if (pending === undefined || pending.failed || isHandedOver || tracker.hasLiveObject(key)) return;
+    // A creation is finished if its resource manages or managed an object in this run.
+    const isFinished = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
+    if (pending === undefined || pending.failed || isHandedOver || isFinished) return;
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
     await finishAndDiscard(context, inputs, { ...pending, isInState: true });
     return journal.remove(pending.key);

@@ -88,7 +88,7 @@ async function findSameNamed(context: Context, pending: Pending, urn?: string): 
   const { kind, session } = context;
   const { name: wanted, project } = sentFields(pending);
   const replaced = session.tracker.get(urn).id;
-  const start = pending.at === undefined ? undefined : new Date(pending.at).toISOString();
+  const start = new Date(pending.at ?? Number.NaN).toJSON(); // null if the record is damaged
   const found: string[] = [];
   for (const { id, fields } of await kind.requests(session.client, project).list(context)) {
     if (!isSameName(fields.name, wanted) || pending.imported?.includes(id)) continue;

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
@@ -159,13 +159,22 @@ export async function finishAndDiscard(
       );
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error)) throw error;
-    const isLeft = isInvisible(error) && !mayDelete(context, unfinished);
-    if (error.code !== "key_expired" && !isLeft) throw error;
-    const { resultId: left = id } = error;
-    if (isLeft && left !== undefined) await warnOfObjectLeftAlone(context, { id: left, fields: {} });
+    if (error.code !== "key_expired" && !(await isLeftAlone(context, unfinished, error))) throw error;
   }
   await warnOfPossibleObjects(context, unfinished);
   await markFinished(context, unfinished); // so that it is reported only once in this run
+  return true;
+}
+
+/** Reports whether the object of an unfinished creation isn't visible, and can't be deleted anyway (I3). A warning then mentions it. */
+export async function isLeftAlone(
+  context: Context,
+  unfinished: UnfinishedCreation,
+  error: CloudInfraError,
+): Promise<boolean> {
+  if (!isInvisible(error) || mayDelete(context, unfinished)) return false;
+  const { resultId: id = unfinished.id } = error;
+  if (id !== undefined) await warnOfObjectLeftAlone(context, { id, fields: {} });
   return true;
 }
 

@@ -158,6 +158,18 @@ describe("an unfinished creation whose project no longer exists", () => {
     expect(await web.up()).toContain("recover --forget");
   });
 
+  test("is dropped with a warning if its object was saved and the program has another project", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    const { id } = web.inState();
+    service.emulator.remove(id, "instance");
+    service.emulator.remove(web.project, "project");
+    web.saved = undefined; // another machine has deleted the stack's resources
+    expect(await web.up({ project: service.emulator.addProject().id })).toBeUndefined();
+    expect(service.warnings.join()).toContain(`an interrupted run created instance ${id}`);
+    expect(web.inState().id).not.toBe(id);
+  });
+
   test("is dropped with a warning if another machine has created the resource since then", async () => {
     const { service, web, id } = await killed();
     await service.clock.sleep(60_000);
