@@ -133,10 +133,8 @@ interface WarningText {
   readonly hints: readonly string[];
 }
 
-/** The fields of an entry that a warning about unfinished creations contains. */
 export type UnfinishedEntry = Pick<Entry, "urn" | "endpoint" | "at" | "id" | "operation" | "secrets">;
 
-/** Returns a warning that lists the unfinished creations of one stack. */
 export function unfinishedWarning(
   entries: readonly UnfinishedEntry[],
   { one, several, hints }: WarningText,
@@ -172,7 +170,6 @@ function describe(entry: UnfinishedEntry): string {
 /** The purpose of a creation: to replace the resource with a key, or to create the resource with a URN (I2). Each has at most one entry. */
 export type EntryIdentity = Pick<Entry, "urn" | "organization" | "backend" | "endpoint" | "replaces">;
 
-/** Returns the name of the file that contains the entry for a purpose. */
 export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
   return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
@@ -183,7 +180,6 @@ const DAY_MS = 24 * 60 * 60_000;
 /** A fact that must outlive the entry: the user has given up the creation, or the deletion of its object has started. */
 export type Mark = "given-up" | "discarded";
 
-/** Returns the name of the file that records a fact about a creation. */
 export function markFileName(key: string, mark: Mark): string {
   return `${hash("sha256", key).slice(0, 24)}.${mark}`;
 }
@@ -196,7 +192,6 @@ export const KEPT_MS = {
   ".discarded": 30 * DAY_MS,
 } as const;
 
-/** Lists the files in a folder whose names are those of journal entries. */
 export async function entryFilesIn(files: Files, folder: string): Promise<string[]> {
   const names = (await files.namesIn(folder)).filter((name) => name.endsWith(".jsonl"));
   return names.map((name) => path.join(folder, name));

@@ -161,7 +161,6 @@ export class Journal {
     return undefined;
   }
 
-  /** Records a fact about a creation on this machine. */
   async mark(key: string, mark: Mark): Promise<void> {
     await this.safely((folder) => this.disk.appendOrCreate(path.join(folder, markFileName(key, mark)), key));
   }

@@ -6,7 +6,6 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** The name in the inputs of a resource, and the hidden inputs that determine whether the name was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /** Returns the generated name of a resource. The name never changes, even if the setting `pulumi:autonaming` changes. */
@@ -84,7 +83,6 @@ function randomPart(expression: string, seed: string): string {
   return Array.from({ length: Number(length) }, character).join("");
 }
 
-/** Reports whether two names are equal, ignoring case and surrounding white space. */
 export function isSameName(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

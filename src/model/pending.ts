@@ -28,11 +28,9 @@ const record = v.object({
   failed: flag,
   /** For updates: the requested values. Null removes the property. */
   asked: values,
-  /** The name of the explicit provider that started the creation. */
   provider: string,
   /** The names of the arguments that were secret when the creation or update was started. */
   secrets: strings,
-  /** For creations: whether the name was generated. */
   isAutonamed: flag,
   /** The ids of objects that resources have imported since the creation. The creation may have created one of these objects. */
   imported: strings,

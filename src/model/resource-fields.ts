@@ -18,7 +18,6 @@ export interface Arguments {
   readonly publicIp?: string | undefined;
   /** A list of strings. After drift, the state contains the remote value, which may have a different type. */
   readonly sshKeys?: Json;
-  /** A map of strings. */
   readonly labels?: Json;
 }
 
@@ -28,7 +27,6 @@ export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
 
 /** The description of one property, which determines validation, request bodies, outputs and drift detection. */
 export interface Field {
-  /** Name in programs. */
   readonly name: ArgumentName;
   /** Name on the wire (§2). */
   readonly wire: string;

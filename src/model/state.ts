@@ -30,9 +30,7 @@ const argumentMembers = {
 const programMembers = {
   urn: ["__urn", string],
   timeouts: ["__timeouts", optional(v.object({ create: string, update: string, delete: string }))],
-  /** The names of the arguments that are secret. */
   secrets: ["__secrets", strings],
-  /** Whether the provider generated the name. */
   isAutonamed: ["__autonamed", flag],
   /** The stack's organization, if its backend has organizations. */
   organization: ["__organization", string],
@@ -45,7 +43,6 @@ const inputMembers = {
   key: ["__key", string],
   /** The time at which the key was generated, in milliseconds since 1970. The service keeps keys for 24 hours (§4.7). */
   keyAt: ["__keyAt", number],
-  /** The id in the `import` option of the resource. */
   importId: ["__import", string],
   /** The code with which Pulumi's host loads the provider. */
   providerText: ["__provider", json],
@@ -62,9 +59,7 @@ const outputMembers = {
 } as const satisfies Members;
 
 const hiddenOutputMembers = {
-  /** The endpoint of the service that contains the object. */
   endpoint: ["__endpoint", string],
-  /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
   /** Whether create returned an existing object. The state may contain an older record of it, which the engine deletes later. */
   isResumed: ["__resumed", flag],
@@ -87,11 +82,9 @@ const hiddenOutputMembers = {
 } as const satisfies Members;
 
 const optionMembers = {
-  /** The former URNs of the resource. */
   aliasUrns: ["__aliasUrns", strings],
   ignoreChanges: ["__ignoreChanges", strings],
   replaceOnChanges: ["__replaceOnChanges", strings],
-  /** Whether the resource has the option `retainOnDelete`. */
   isRetained: ["__retainOnDelete", flag],
   /** The setting `pulumi:autonaming`: a pattern, or `false` if the program must set names. */
   autonaming: ["__autonaming", json],
@@ -106,7 +99,6 @@ export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers>
   readonly savedValues?: ProgramValues | undefined;
 }
 
-/** The outputs that programs can read. */
 export type Outputs = Parsed<typeof outputMembers>;
 
 declare const role: unique symbol;
@@ -154,7 +146,6 @@ export function parseDesired(bag: Properties): Desired {
   return desired(parseMembers(desiredMembers, bag));
 }
 
-/** Parses the inputs of a resource before they are checked. */
 export function parseDeclared(bag: Properties): Declared {
   const options = Object.values(optionMembers).map(([name]): string => name);
   const inputs = Object.entries(bag).filter(([name]) => !options.includes(name));
@@ -165,7 +156,6 @@ export function parseDeclared(bag: Properties): Declared {
   };
 }
 
-/** Parses the properties of a resource in the state. */
 export function parseRecorded(bag: Properties): Recorded {
   return recorded(parseMembers(recordedMembers, bag));
 }
@@ -256,7 +246,6 @@ export function propertyOf(state: RemoteValues & Outputs & Bag, name: string): J
   return Object.hasOwn(visible, name) ? state[name as keyof typeof visible] : state.unknown?.[name];
 }
 
-/** Returns the names of the outputs that aren't arguments. */
 export function outputNamesOf(state: Outputs & Bag): string[] {
   const others = Object.keys(state.unknown ?? {}).filter((name) => !name.startsWith("__"));
   return [...Object.keys(outputMembers), ...others].filter((name) => propertyOf(state, name) !== undefined);

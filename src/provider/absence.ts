@@ -108,7 +108,6 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
 
-/** Reads an object that must exist, to update it. */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findWithRevision(context, objectRefOf(context.kind, id, state));
   if (found === undefined) throw noLongerExists(context, id);
@@ -125,7 +124,6 @@ export async function findWithRevision(context: Context, ref: ObjectRef): Promis
   return "found" in listed ? finder.completeListItem(listed.found, ref, context) : found;
 }
 
-/** Returns the error for an object that no longer exists. */
 export function noLongerExists(context: Context, id: string): CloudInfraError {
   return new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`, {
     hint: "Run `pulumi refresh` to remove the missing object from the state, then `pulumi up` to recreate the object",
@@ -214,7 +212,6 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
   return readUntil(context, find, isFound);
 }
 
-/** The pauses between the first reads, in milliseconds, because a list may lag behind writes. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const MAX_PAUSE_MS = 15_000;
 /** The maximum time that a list may lag behind writes, in milliseconds. */

@@ -250,7 +250,6 @@ export function mayBeInOtherForm(
   return hasRevisionOf(object, state) && (!object.isFromOwnUrl || state.shown === undefined);
 }
 
-/** Returns a reference with which the object of a resource is looked up. */
 export function objectRefOf(
   kind: Kind,
   id: string,

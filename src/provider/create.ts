@@ -20,7 +20,6 @@ import {
 import { markLive, requireUnshared } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 
-/** The id and the outputs of a created object. */
 interface Created {
   readonly id: string;
   readonly outs: Recorded;

@@ -81,7 +81,6 @@ async function isUnfinished(context: Context, purpose: CreationPurpose): Promise
   return false;
 }
 
-/** Deletes an object, unless another resource manages the object. */
 async function deleteObject(context: Context, id: string, state: Recorded): Promise<void> {
   const { key, importId: imported } = state;
   const late =

@@ -78,10 +78,8 @@ async function find(
   }
 }
 
-/** An object with the property names that programs use. */
 type FoundObject = Recorded & { readonly id: string };
 
-/** Returns the remote values of an object under the property names that programs use. */
 function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
@@ -123,7 +121,6 @@ export const foundInstance = v.object({
   ipAddress: text,
 });
 
-/** Parses a project that a function returns. */
 const foundProject = v.object({
   id: v.string(),
   name: text,
@@ -132,10 +129,8 @@ const foundProject = v.object({
   createdAt: text,
 });
 
-/** An instance that a function returns. */
 export type FoundInstance = v.InferOutput<typeof foundInstance>;
 
-/** A project that a function returns. */
 export type FoundProject = v.InferOutput<typeof foundProject>;
 
 /** The filter of a list of instances. An instance must match all properties of the filter. */
@@ -188,7 +183,6 @@ export function instanceFilter(given: unknown = {}, secrets: readonly string[] =
   });
 }
 
-/** Reports whether an instance matches a filter. */
 export function matchesFilter(
   one: { readonly project?: unknown; readonly status?: unknown; readonly labels?: InstanceFilter["labels"] },
   { project, status, labels = {} }: InstanceFilter,

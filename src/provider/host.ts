@@ -92,7 +92,6 @@ export interface ProviderEnvironment {
   readonly interruption: Shutdown;
   /** Whether each status message is a separate line in a log. */
   readonly inCi: boolean;
-  /** Wraps the lines of an error message. */
   readonly layOut: (message: string) => string;
 }
 
@@ -270,7 +269,6 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 /** Serializes outputs. `former` contains the names of outputs that are secret because of a former value. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** A failure with a state that the engine must save. */
 type PartialFailure = PartialState | NotApplied;
 
 function isPartialFailure(error: unknown): error is PartialFailure {

@@ -128,7 +128,6 @@ export function findOtherHolder(
 
 const ANOTHER_RESOURCE = "another resource";
 
-/** Returns the error for an object that two resources in the program would manage. */
 export function alreadyManaged({ name }: Kind, id: string, owner = ANOTHER_RESOURCE): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",

@@ -67,7 +67,6 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
   return id === undefined ? "The request may have succeeded" : `${kind.className} ${id} exists`;
 }
 
-/** Returns a hint for an object that may not be the result of a creation. */
 export const checkHint = ({ name }: Kind): string =>
   `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
 
@@ -79,7 +78,6 @@ const REJECTED_NOW: ReadonlySet<string> = new Set([
   "unsupported",
   "operation_unknown",
 ]);
-/** Instructions for giving up an unfinished creation. */
 const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 /** Instructions for giving up an unfinished creation, after its possible object was handled. */
@@ -87,7 +85,6 @@ export const FORGET = `Then ${GIVE_UP}. Finally, run \`pulumi up\` again`;
 
 /** Instructions for an operation that never ends, if the id of its object is unknown. */
 export const RELEASE_CREATION = `delete the object in the service if it exists. Then ${GIVE_UP}`;
-/** Instructions for an update whose operation never ends. */
 export const IMPORT_OBJECT =
   "set the `import` option to the id of the object. Then run `pulumi state delete <urn>` and `pulumi up`";
 
@@ -95,7 +92,6 @@ export const IMPORT_OBJECT =
 export const neverEndsHint = ({ code }: CloudInfraError, release: string): string =>
   code === "operation_timeout" ? ifNeverEnds(release) : "";
 
-/** Returns a hint for an operation that the next `up` waits for. */
 export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, release: string): string {
   const longer = error.code === "operation_timeout" ? `. ${longerTimeoutHint(hasOwnTimeout)}` : "";
   return `Run \`pulumi up\` again on any machine to keep waiting${longer}${neverEndsHint(error, release)}`;

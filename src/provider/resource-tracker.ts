@@ -18,7 +18,6 @@ import {
 /** The minimum length of a secret that messages about other resources don't contain. Shorter secrets could match ordinary words. */
 const MIN_SHARED_LENGTH = 8;
 
-/** The facts that this process has recorded about one URN. */
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed yet. */
   readonly checkedWithOlds?: boolean;
@@ -35,7 +34,6 @@ export interface TrackedResource {
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
   /** A journal entry whose key is newer than the first key of the resource. The diff determines whether the state contains the object. */
   readonly retried?: Entry | undefined;
-  /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
   readonly imported?: string | undefined;
   /** The id in the `import` option when the state was saved. The object with this id is already imported. */
@@ -46,7 +44,6 @@ export interface TrackedResource {
   readonly placeholderAt?: string | undefined;
 }
 
-/** The resource that manages an object of this run. */
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;

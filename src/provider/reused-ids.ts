@@ -185,7 +185,6 @@ export async function confirmCreatedOrThrow(
   return match;
 }
 
-/** Returns the error for an object that may not be the result of a creation. */
 export function resultUnclear({ kind }: Context, shown: ApiObject, pending: Pending): CloudInfraError {
   const { operation } = pending;
   const why = isEarlier(shown.fields, pending)

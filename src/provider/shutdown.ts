@@ -7,7 +7,6 @@ import type { Sessions } from "./context";
 
 type Listener = (signal: NodeJS.Signals) => void;
 
-/** The part of Node's `process` that handles signals. */
 export interface SignalTarget {
   readonly pid: number;
   on(signal: NodeJS.Signals, listener: Listener): unknown;
@@ -79,7 +78,6 @@ export class Shutdown {
       this.clock.alarm(LAST_REPLY_MS, () => this.process.kill(this.process.pid, signal));
   }
 
-  /** Restores the default handling of signals. */
   private ignore(): void {
     for (const name of SIGNALS) this.process.off(name, this.interrupt);
   }

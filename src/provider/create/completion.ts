@@ -115,12 +115,10 @@ export async function completeCreation(
   }
 }
 
-/** Returns the outputs of a creation that a refresh or an update has finished. A later update sets arguments that the service ignored. */
 export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
 
-/** Returns the arguments of a creation request that the service has applied. */
 function appliedArguments(
   { kind: { fields } }: Context,
   object: ApiObject,

@@ -106,7 +106,6 @@ export async function adopt(
 /** Marks an adopted object. If the engine replaces a resource without informing the provider, it may later delete the old record. */
 const ADOPTED = { isResumed: true };
 
-/** Throws an error if another resource manages the object. */
 async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
   const { urn = "" } = inputs;
   await requireUnmanagedElsewhere(context, id);
@@ -119,7 +118,6 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
     throw alreadyManaged(context.kind, id);
 }
 
-/** An unfinished creation that may have created the imported object. */
 interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
@@ -256,7 +254,6 @@ function isAbsentValue({ field, isShown, desired, object }: ComparedProperty): b
     : !(hasPublicAddress(field, object) ? asksForAddress(desired) : meansNoAddress(desired));
 }
 
-/** Returns the error for an imported object that can't be updated to match the program. @param cause the error of the update */
 function importDiffers(
   { kind }: Context,
   id: string,

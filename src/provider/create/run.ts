@@ -37,7 +37,6 @@ import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 /** The known result of a creation. `isEcho` means that only the reply to the request contained the object, perhaps without changes. */
 export type CreationEnd =
   | { readonly kind: "created"; readonly object: ApiObject; readonly isEcho?: boolean }
-  /** The creation failed, and may have left a failed object. */
   | {
       readonly kind: "failed";
       readonly error: CloudInfraError;
@@ -275,7 +274,6 @@ export function nextKey(key: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The maximum number of derived keys. */
 const MAX_SPENT_KEYS = 16;
 
 /** Returns the next key after a spent key: its successor if it was derived from `first`, or else `first`, which hasn't been sent yet. */

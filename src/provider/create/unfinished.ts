@@ -100,7 +100,6 @@ function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): bo
   return recovered && first !== undefined && key === nextKey(first);
 }
 
-/** Returns the retry of an unfinished creation, if `recover` has written a journal entry for it. */
 export async function findRecoveredRetry(
   { session }: Context,
   inputs: Desired,
@@ -200,7 +199,6 @@ async function runAndDiscard(
   return object !== undefined;
 }
 
-/** Finishes a creation, and returns the object to delete, if any. */
 async function finishForDeletion(
   context: Context,
   inputs: Desired,
@@ -274,7 +272,6 @@ export async function isFinishedOrGivenUp(context: Context, { key }: Pending): P
   return (await journal.run.has({ finished: key })) || journal.isMarked(key, "given-up");
 }
 
-/** Records that a creation is finished, for all processes of this run. */
 export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ finished: key });
 }

@@ -184,7 +184,6 @@ export class ObjectFinder {
     return cache;
   }
 
-  /** Reads a list page by page, and records its objects. */
   private async *pages(
     kind: Kind,
     project: string | undefined,

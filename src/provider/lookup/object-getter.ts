@@ -142,7 +142,6 @@ export class ObjectGetter {
   }
 }
 
-/** Reports whether a request was rejected with 400 or 403. */
 export function isDenied({ code, status }: CloudInfraError): boolean {
   return code === "forbidden" || (code === "refused" && status === 400);
 }
@@ -176,7 +175,6 @@ export interface LookupOptions extends CallOptions {
   readonly progress?: Pick<Progress, "during" | "pausing"> | undefined;
 }
 
-/** Looks up an object in a complete list. */
 export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult {
   return toLookupResult(objects.get(id), "list");
 }
