@@ -47,9 +47,7 @@ export type Pending = v.InferOutput<typeof record>;
 
 export const pendingSchema = optional(record);
 
-/** The name and the project in a creation request. The program may now contain a different project. */
-export type Sent = ReturnType<typeof sentFields>;
-
+/** Returns the name and the project in a creation request. The program may now contain a different project. */
 export function sentFields({ body }: Pending) {
   const { name, project } = parseSentBody(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

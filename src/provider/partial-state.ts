@@ -70,8 +70,8 @@ function describeProgress({ kind }: Context, id: string | undefined, { operation
 export const checkHint = ({ name }: Kind): string =>
   `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
 
-/** The codes of rejections that prove nothing about an earlier attempt (E1). */
-const REJECTED_NOW: ReadonlySet<string> = new Set([
+/** The codes of errors that prove nothing about an earlier attempt (E1, E2). */
+const REJECTED_NOW = new Set<string>([
   "refused",
   "conflict",
   "not_found",
@@ -108,12 +108,7 @@ export const isInvisible = ({ code, status }: CloudInfraError): boolean =>
   code === "forbidden" && status === undefined;
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
-const FIXABLE_CODES: ReadonlySet<string> = new Set([
-  "unauthorized",
-  "forbidden",
-  "not_this_service",
-  "bad_reply",
-]);
+const FIXABLE_CODES = new Set<string>(["unauthorized", "forbidden", "not_this_service", "bad_reply"]);
 
 /** Returns a hint about fixing the cause of an error before the creation is resumed. @param provider the name of the explicit provider */
 export function firstFix(error: CloudInfraError, provider?: string): string {

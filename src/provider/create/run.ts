@@ -7,7 +7,6 @@ import {
   operationRecord,
   type Pending,
   parseSentBody,
-  type Sent,
   sentFields,
   toOperation,
 } from "../../model/pending";
@@ -202,7 +201,7 @@ async function failedCreation(
   }
   const named = withDetails(error, { resultId: id });
   try {
-    const object = await findForDeletion(context, id, sentFields(pending));
+    const object = await findForDeletion(context, id, pending);
     const match = object && (await confirm(context, object, pending, operation, inputs.key));
     if (object === undefined || match === "different") return { kind: "failed", error };
     return { kind: "failed", error: named, object, operation: operationRecord(operation) };
@@ -217,8 +216,9 @@ async function failedCreation(
 export async function findForDeletion(
   context: Context,
   id: string,
-  { project }: Sent,
+  pending: Pending,
 ): Promise<ApiObject | undefined> {
+  const { project } = sentFields(pending);
   const object = await findNamedByOperation(context, { kind: context.kind, id, project });
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
   return object ?? (context.kind === projectKind ? undefined : { id, fields: {} });

@@ -211,7 +211,7 @@ async function finishForDeletion(
     const isPartial = error instanceof PartialState && error.code === "timeout";
     if (!isPartial || error.why.resultId === undefined) throw error;
     // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
-    return findForDeletion(context, error.why.resultId, sentFields(unfinished));
+    return findForDeletion(context, error.why.resultId, unfinished);
   }
 }
 
