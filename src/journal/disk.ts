@@ -194,6 +194,4 @@ async function timed<T>(folder: string, work: Promise<T>): Promise<T> {
   }
 }
 
-function diskTimeout(): Error {
-  return new Error(`the disk has not responded for ${DISK_TIMEOUT_MS / 1000} s`);
-}
+const diskTimeout = (): Error => new Error(`the disk has not responded for ${DISK_TIMEOUT_MS / 1000} s`);

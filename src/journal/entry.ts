@@ -206,14 +206,8 @@ export async function readEntries(files: Files, folder: string): Promise<Readonl
   return new Map((await Promise.all(read)).flat());
 }
 
-/** A batch of entries to remove from one folder. `ids` contains the id of the object for each key of a resource. */
-interface Batch {
-  readonly ids: Map<string, string>;
-  readonly done: Promise<void>;
-}
-
-/** The next batch of each folder. */
-const batches = new Map<string, Batch>();
+/** For each folder, the next batch of entries to remove: the id of the object for each key of a resource. */
+const batches = new Map<string, { readonly ids: Map<string, string>; readonly done: Promise<void> }>();
 
 /**
  * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves, because the

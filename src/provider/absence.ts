@@ -79,11 +79,7 @@ export async function forgetDeletionRequest({ session }: Context, project: strin
 }
 
 /** Reports whether this machine has requested the deletion of a project. An earlier project may have had the same id. */
-async function wasDeletionRequested(
-  { session }: Context,
-  project: string,
-  createdAt: unknown,
-): Promise<boolean> {
+async function wasDeletionRequested({ session }: Context, project: string, createdAt: unknown) {
   const object = identityOf({ kind: projectKind, session }, project);
   if (session.tracker.wasDeleted(object)) return true;
   const requestedAt = await session.journal.deletions.requestedAt(identityKey(object));
@@ -192,11 +188,7 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
  * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. Two checks are sufficient for a project, because a
  * token that can read the project's creation belongs to the same account.
  */
-export async function findCreatedOrAbsent(
-  context: Context,
-  ref: ObjectRef,
-  first: LookupResult,
-): Promise<ApiObject | undefined> {
+export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, first: LookupResult) {
   if (ref.kind !== projectKind) return findOrConfirmAbsence(context, ref, first);
   const result = await confirmLookup(context, ref, first);
   return "found" in result ? result.found : undefined;

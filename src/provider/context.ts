@@ -124,7 +124,7 @@ export class Sessions {
     const dispatcher = this.outside.dispatcher ?? openConnections({ env, authorities, concurrency });
     const client = createClient({
       ...settings,
-      endpointSetting: provider === undefined ? undefined : `the endpoint of the provider "${provider}"`,
+      endpointSetting: provider === undefined ? undefined : `the endpoint of ${nameOfProvider(provider)}`,
       token: tokenSource(settings.token, { clock, dispatcher, env, allowHttp, random }),
       clock,
       random,

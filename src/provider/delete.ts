@@ -112,12 +112,7 @@ async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
 }
 
 /** Waits for an operation that must end before the deletion is requested. @param what the purpose of the wait, for messages */
-function waitForEarlier(
-  context: Context,
-  what: string,
-  operation: Operation,
-  state: Recorded,
-): Promise<Operation> {
+function waitForEarlier(context: Context, what: string, operation: Operation, state: Recorded) {
   const wait = context.progress.during(`waiting for ${what}`, () => waitForOperationEnd(context, operation));
   return wait.catch((error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "operation_timeout") throw error;

@@ -20,16 +20,15 @@ export async function markLive(
   const { urn, key } = inputs;
   const object = identityOf(context, id);
   const { key: replaced, formerUrns = [] } = tracker.get(urn);
-  // The state may contain the resource with a former URN.
-  const urns = [urn, ...formerUrns].map(withoutStack);
-  const owners = [...urns, key].filter((one) => one !== undefined);
-  const adoptedFor = isAdopted ? owners : undefined;
-  tracker.recordCreated(urn, object, key, adoptedFor);
+  tracker.recordCreated(urn, object, key, isAdopted);
   const project = context.kind === projectKind ? id : inputs.project;
   if (project !== undefined) await forgetDeletionRequest(context, project);
   if (replaced !== undefined) await journal.run.retract({ replacing: replaced });
   await journal.run.add({ live: identityKey(object) });
-  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
+  if (!isAdopted) return;
+  // The state may contain the resource with a former URN.
+  for (const by of [...[urn, ...formerUrns].map(withoutStack), key])
+    if (by !== undefined) await journal.run.add({ adopted: identityKey(object), by });
 }
 
 /** Reports whether a process of this run has returned the object for a resource. Live objects are never deleted (L2, L3). */
@@ -41,15 +40,9 @@ export async function isLive(context: Context, id: string): Promise<boolean> {
 
 /** Reports whether this run has adopted the recorded object for the same resource again. */
 export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
-  const { tracker, journal } = context.session;
-  const { urn, key } = state;
-  const object = identityOf(context, id);
-  const live = tracker.liveOwner(object);
-  for (const by of [withoutStack(urn), key]) {
-    if (by === undefined) continue;
-    if (live?.adoptedFor?.includes(by)) return true;
-    if (await journal.run.hasOther({ adopted: identityKey(object), by })) return true;
-  }
+  const adopted = identityKey(identityOf(context, id));
+  for (const by of [withoutStack(state.urn), state.key])
+    if (by !== undefined && (await context.session.journal.run.has({ adopted, by }))) return true;
   return false;
 }
 
@@ -98,19 +91,12 @@ const HINT_IF_SHARED =
   "then `pulumi up`. Otherwise, give the two resources different names";
 
 /** Reports whether a different process of this run has returned the object for a resource (L3). */
-export async function isLiveElsewhere(
-  journal: Journal | undefined,
-  object: ObjectIdentity,
-): Promise<boolean> {
+export async function isLiveElsewhere(journal: Journal | undefined, object: ObjectIdentity) {
   return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
 }
 
 /** Claims an object, unless another resource manages or has claimed it. Returns the URN of the resource that then holds the object. */
-export function claimForImport(
-  tracker: ResourceTracker,
-  object: ObjectIdentity,
-  urn: string,
-): string | undefined {
+export function claimForImport(tracker: ResourceTracker, object: ObjectIdentity, urn: string) {
   const live = tracker.liveOwner(object);
   return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
 }

@@ -19,12 +19,7 @@ export class PartialState extends CloudInfraError {
 }
 
 /** Returns the error with the state of an unfinished creation. If the id of the object is known, the resource gets this id. */
-export function partialCreation(
-  context: Context,
-  error: CloudInfraError,
-  inputs: Desired,
-  pending: Pending,
-): PartialState {
+export function partialCreation(context: Context, error: CloudInfraError, inputs: Desired, pending: Pending) {
   const known = error.resultId;
   const { failed } = pending;
   const hasOwnTimeout = inputs.timeouts?.create !== undefined;
@@ -50,12 +45,7 @@ export function partialCreation(
 }
 
 /** Returns the error for a retried creation that failed. The next `up` then replaces the resource with a key that was never used. */
-export function failedAgain(
-  context: Context,
-  error: CloudInfraError,
-  inputs: Desired,
-  key: string,
-): CloudInfraError {
+export function failedAgain(context: Context, error: CloudInfraError, inputs: Desired, key: string) {
   if (error instanceof PartialState) return error;
   const { outs } = partialCreation(context, error, inputs, { key, failed: true });
   const hint = hintFor(error, [], context.session.settings.provider) ?? "Run `pulumi up` again";

@@ -47,8 +47,8 @@ export interface TrackedResource {
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** The URNs and the key of the resource, if create has adopted an object that the state may already contain. */
-  readonly adoptedFor?: readonly string[] | undefined;
+  /** Whether create has adopted an object that the state may already contain. */
+  readonly isAdopted?: boolean;
 }
 
 /** Tracks the resources of this process. A process belongs to a single run of a single stack. */
@@ -179,9 +179,9 @@ export class ResourceTracker {
     urn: string | undefined,
     object: ObjectIdentity,
     key: string | undefined,
-    adoptedFor?: readonly string[],
+    isAdopted = false,
   ): void {
-    this.live.set(identityKey(object), { urn, key, adoptedFor });
+    this.live.set(identityKey(object), { urn, key, isAdopted });
     this.gone.delete(identityKey(object));
     if (urn === undefined) return;
     if (key !== undefined) this.holders.set(key, urn);

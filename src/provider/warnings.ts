@@ -46,24 +46,20 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
   const find = () => findSameNamed(context, pending);
   const ids = await readUntil(context, find, (found) => found.length > 0);
   if (ids.length === 0) return;
-  const message =
+  await context.session.warn(
     `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
-    "Pulumi doesn't manage this object. If you don't need the object, delete it in the service.";
-  await context.session.warn(message);
+      "Pulumi doesn't manage this object. If you don't need the object, delete it in the service.",
+  );
 }
 
 /** Warns that another resource manages the object of an interrupted creation, because of an import or a reused id. */
-export async function warnOfObjectAdoptedElsewhere(
-  context: Context,
-  inputs: Desired,
-  { id }: ApiObject,
-): Promise<void> {
+export async function warnOfObjectAdoptedElsewhere(context: Context, inputs: Desired, { id }: ApiObject) {
   const { name } = context.kind;
   const resource = resourceName(inputs.urn);
-  const message =
+  await context.session.warn(
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource in the program now uses it. ` +
-    `The provider creates another ${name} for "${resource}". If you need only one ${name}, remove one of the two resources from the program.`;
-  await context.session.warn(message);
+      `The provider creates another ${name} for "${resource}". If you need only one ${name}, remove one of the two resources from the program.`,
+  );
 }
 
 /** Warns about an object that the program doesn't need. Only a user can delete it, because it may be in another state or retained (I3). */

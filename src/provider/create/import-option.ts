@@ -24,10 +24,11 @@ import {
   type Field,
   identityKey,
   isUrnOf,
+  type Kind,
   type WireFields,
 } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
-import type { Desired, Recorded } from "../../model/state";
+import type { Desired } from "../../model/state";
 import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
 import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
@@ -45,7 +46,7 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
   const object = identityOf(context, id);
   // With an error hook, the engine may repeat a `create` call that failed after the object was adopted.
   const live = tracker.liveOwner(object);
-  const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
+  const isRepeated = live?.urn === urn && live?.isAdopted === true;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
   if (await journal.run.has({ gone: identityKey(object) })) return undefined;
   if (!tracker.wasDeleted(object)) return id;
@@ -63,11 +64,7 @@ export async function idToAdopt(context: Context, inputs: Desired): Promise<stri
  * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement. In both cases, nothing
  * is changed
  */
-export async function adopt(
-  context: Context,
-  inputs: Desired,
-  id: string,
-): Promise<{ id: string; outs: Recorded }> {
+export async function adopt(context: Context, inputs: Desired, id: string) {
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
   const unfinished = await findUnfinishedCreation(context, inputs);
@@ -136,11 +133,7 @@ async function findPossibleCreators(context: Context, object: ApiObject): Promis
 }
 
 /** Returns the id of the created object if the operation has ended. A running operation may still contain a different id. */
-async function createdBy(
-  context: Context,
-  { key, operation, body }: Entry,
-  { fields: { name } }: ApiObject,
-): Promise<string | undefined> {
+async function createdBy(context: Context, { key, operation, body }: Entry, { fields: { name } }: ApiObject) {
   // The service may return the end of an operation only once. The call that runs or resumes the creation then needs that reply.
   const isOtherName = name !== undefined && !isSameName(name, sentFields({ body }).name);
   if (isOtherName || context.session.journal.isHeld(key)) return undefined;
@@ -150,11 +143,7 @@ async function createdBy(
 }
 
 /** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
-async function releaseObject(
-  creators: readonly PossibleCreator[],
-  context: Context,
-  { id }: ApiObject,
-): Promise<void> {
+async function releaseObject(creators: readonly PossibleCreator[], context: Context, { id }: ApiObject) {
   const { journal } = context.session;
   for (const { key, isCertain } of creators) {
     if (isCertain) {
@@ -172,8 +161,9 @@ async function releaseObject(
  * @throws CloudInfraError `not_found` if the object doesn't exist, or `import_differs` if it requires a replacement
  */
 async function compareForImport(context: Context, inputs: Desired, id: string) {
-  const object = await findImported(context, inputs, id);
   const { kind, session } = context;
+  const object = await findFresh(context, objectRefOf(kind, id, inputs));
+  if (object === undefined) throw notFound(kind, id);
   // A label whose key differs only in case may belong to another user, unless the service is known to convert keys to lower case.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
   const ignored = session.tracker.ignoredBy(inputs.key);
@@ -201,23 +191,15 @@ function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Fi
   return revision !== undefined && others.every(isShown);
 }
 
-async function findImported(context: Context, inputs: Desired, id: string): Promise<ApiObject> {
-  const found = await findFresh(context, objectRefOf(context.kind, id, inputs));
-  if (found !== undefined) return found;
-  const { name, article } = context.kind;
+function notFound({ name, article }: Kind, id: string): CloudInfraError {
   const message = `${name} ${id}, specified by the \`import\` option, doesn't exist`;
   const hint =
     `Check the id and the project in the program. To create ${article} ${name} instead, remove the \`import\` option. ` +
     "Nothing was created";
-  throw new CloudInfraError("not_found", message, { hint });
+  return new CloudInfraError("not_found", message, { hint });
 }
 
-function stateAsFound(
-  context: Context,
-  object: ApiObject,
-  inputs: Desired,
-  ignored: PropertyPaths,
-): Recorded {
+function stateAsFound(context: Context, object: ApiObject, inputs: Desired, ignored: PropertyPaths) {
   const { fields } = context.kind;
   const given = fields.filter(({ name }) => inputs[name] !== undefined);
   const values = Object.fromEntries(

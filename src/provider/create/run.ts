@@ -213,11 +213,7 @@ async function failedCreation(
 }
 
 /** Returns the object that a creation has or may have left, or `undefined` if there is nothing to delete. */
-export async function findForDeletion(
-  context: Context,
-  id: string,
-  pending: Pending,
-): Promise<ApiObject | undefined> {
+export async function findForDeletion(context: Context, id: string, pending: Pending) {
   const { project } = sentFields(pending);
   const object = await findNamedByOperation(context, { kind: context.kind, id, project });
   // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.

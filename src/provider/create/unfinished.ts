@@ -100,11 +100,7 @@ function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): bo
   return recovered && first !== undefined && key === nextKey(first);
 }
 
-export async function findRecoveredRetry(
-  { session }: Context,
-  inputs: Desired,
-  left: UnfinishedCreation,
-): Promise<UnfinishedCreation | undefined> {
+export async function findRecoveredRetry({ session }: Context, inputs: Desired, left: UnfinishedCreation) {
   const { urn = "" } = inputs;
   const { resumes } = session.tracker.get(urn);
   const entry = resumes && (await session.journal.read(resumes));
@@ -166,11 +162,7 @@ export async function finishAndDiscard(
 }
 
 /** Reports whether the object of an unfinished creation isn't visible, and can't be deleted anyway (I3). A warning then mentions it. */
-export async function isLeftAlone(
-  context: Context,
-  unfinished: UnfinishedCreation,
-  error: CloudInfraError,
-): Promise<boolean> {
+export async function isLeftAlone(context: Context, unfinished: UnfinishedCreation, error: CloudInfraError) {
   if (!isInvisible(error) || mayDelete(context, unfinished)) return false;
   const { resultId: id = unfinished.id } = error;
   if (id !== undefined) await warnOfObjectLeftAlone(context, { id, fields: {} });
@@ -180,11 +172,7 @@ export async function isLeftAlone(
 const LONGER_CALL =
   ". To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
 
-async function runAndDiscard(
-  context: Context,
-  inputs: Desired,
-  unfinished: UnfinishedCreation,
-): Promise<boolean> {
+async function runAndDiscard(context: Context, inputs: Desired, unfinished: UnfinishedCreation) {
   const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const { why } = error;
@@ -199,11 +187,7 @@ async function runAndDiscard(
   return object !== undefined;
 }
 
-async function finishForDeletion(
-  context: Context,
-  inputs: Desired,
-  unfinished: UnfinishedCreation,
-): Promise<ApiObject | undefined> {
+async function finishForDeletion(context: Context, inputs: Desired, unfinished: UnfinishedCreation) {
   try {
     const end = await runCreation(context, inputs, unfinished, true);
     return end.kind === "key spent" ? undefined : end.object;
@@ -230,11 +214,7 @@ export async function discard(
 }
 
 /** Deletes the object of a creation. If the deletion is interrupted, the record of it prevents a later run from adopting the object. */
-async function removeDiscarded(
-  context: Context,
-  { id, fields }: ApiObject,
-  unfinished: Pending,
-): Promise<void> {
+async function removeDiscarded(context: Context, { id, fields }: ApiObject, unfinished: Pending) {
   const { journal } = context.session;
   const { key } = unfinished;
   const { name, project } = sentFields(unfinished);
