@@ -2,8 +2,26 @@ import { once } from "node:events";
 import { isLoopback } from "../api/endpoint";
 import { codeOf } from "../diagnostics/error";
 import { quoteForShell } from "../diagnostics/format";
-import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
-import type { EmulatorOptions } from "./commands";
+import {
+  type Emulator,
+  type LoggedRequest,
+  type EmulatorOptions as StartOptions,
+  startEmulator,
+} from "../emulator";
+
+export interface EmulatorOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly token?: string;
+  /** The duration of operations, in seconds. */
+  readonly operationTime?: number;
+  readonly fault?: StartOptions["faults"];
+  readonly behaviour?: StartOptions["behaviour"];
+  readonly like?: string;
+  readonly page: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {

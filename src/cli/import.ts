@@ -9,7 +9,6 @@ import { resourceName } from "../model/state";
 import { type Context, listingContext, otherRecordedEndpoint } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
 import { type Session, Sessions } from "../provider/session";
-import type { ImportOptions } from "./commands";
 import {
   type Declarations,
   declare,
@@ -18,9 +17,19 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-import { commandLineFor, outputFile, programFolder, stackSettings } from "./pulumi";
+import { commandLineFor, outputFile, programFolder, stackSettings, type Target } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
+
+export interface ImportOptions extends Target {
+  readonly project: string;
+  readonly withProject?: boolean;
+  readonly provider?: string;
+  readonly program: string;
+  readonly document: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra import`, and returns the exit code. */
 export async function importInstances(options: ImportOptions): Promise<number> {

@@ -22,9 +22,24 @@ import {
   requiredSettings,
 } from "../probe/report";
 import { type Session, Sessions } from "../provider/session";
-import type { ProbeOptions } from "./commands";
-import { outputFile, programFolder, stackSettings } from "./pulumi";
+import { outputFile, programFolder, stackSettings, type Target } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
+
+export interface ProbeOptions extends Target {
+  readonly provider?: string;
+  readonly create?: boolean;
+  readonly project?: string;
+  readonly newProject?: boolean;
+  readonly region?: string;
+  readonly image?: string;
+  readonly flavor?: string;
+  readonly network?: string;
+  readonly yes?: boolean;
+  readonly clean?: boolean;
+  readonly out?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */
 export async function probe(options: ProbeOptions): Promise<number> {

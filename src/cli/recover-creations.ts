@@ -9,7 +9,6 @@ import { creationBody } from "../model/request-body";
 import { projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
-import type { RecoverOptions } from "./commands";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** An interrupted creation, if the state doesn't contain its outcome. */
@@ -136,7 +135,7 @@ export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "n
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
-  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
+  { dryRun = false }: { readonly dryRun?: boolean },
 ): Promise<RecoveredCreation[]> {
   const keys = new Map<string, string>();
   const recovered: RecoveredCreation[] = [];
@@ -186,17 +185,16 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** @param journals the journals of all endpoints that the stack uses */
+/** @param endpoints all endpoints that the stack uses */
 export async function findStrayEntries(
   journal: Journal,
-  deployment: Deployment,
-  journals: readonly Journal[],
+  { resources, urns }: Deployment,
+  endpoints: Iterable<string>,
 ): Promise<StrayEntry[]> {
-  const { resources, urns } = deployment;
-  const own = comparableEndpoint(journal.endpoint);
+  const others = new Set([...endpoints].map(comparableEndpoint));
+  others.delete(comparableEndpoint(journal.endpoint));
   // The state may contain a former address of the service, but not if another provider uses that address.
-  const others = journals.map(({ endpoint }) => comparableEndpoint(endpoint)).filter((one) => one !== own);
-  const isElsewhere = ({ endpoint = "" }: Resource): boolean => others.includes(comparableEndpoint(endpoint));
+  const isElsewhere = ({ endpoint = "" }: Resource): boolean => others.has(comparableEndpoint(endpoint));
   // An empty state doesn't contain the stack's name, so no journal entry can be matched.
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
@@ -224,7 +222,7 @@ export async function forgetCreation(
   journals: readonly Journal[],
   { resources }: Deployment,
   urn: string,
-  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
+  { endpoint, dryRun = false }: { readonly endpoint?: string; readonly dryRun?: boolean },
 ): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
   const entriesIn = async (journal: Journal): Promise<Entry[]> => {
     const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
