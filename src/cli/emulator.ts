@@ -9,15 +9,12 @@ import {
   startEmulator,
 } from "../emulator";
 
-export interface EmulatorOptions {
+export interface EmulatorOptions extends Pick<StartOptions, "token" | "behaviour" | "like"> {
   readonly port: number;
   readonly host: string;
-  readonly token?: string;
   /** The duration of operations, in seconds. */
   readonly operationTime?: number;
   readonly fault?: StartOptions["faults"];
-  readonly behaviour?: StartOptions["behaviour"];
-  readonly like?: string;
   readonly page: boolean;
   readonly verbose?: boolean;
   readonly json?: boolean;
@@ -25,18 +22,16 @@ export interface EmulatorOptions {
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, fault: faults = [], behaviour, like, page, verbose, json } = options;
-  const { operationTime = like === undefined ? 3 : undefined } = options;
+  const { operationTime, fault: faults = [], page, verbose, json, ...given } = options;
+  const seconds = operationTime ?? (given.like === undefined ? 3 : undefined);
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   // The page requires no token, so the emulator doesn't serve the page to other machines.
-  const hasPage = page && isLoopback(host);
+  const hasPage = page && isLoopback(given.host);
   let emulator: Emulator;
   try {
     emulator = await startEmulator({
-      ...{ port, host, faults, page: hasPage, requestsKept: hasPage ? 5000 : 0 },
-      ...(token !== undefined && { token }),
-      ...(like !== undefined && { like }),
-      behaviour: { ...(operationTime !== undefined && { operationMs: operationTime * 1000 }), ...behaviour },
+      ...{ ...given, faults, page: hasPage, requestsKept: hasPage ? 5000 : 0 },
+      behaviour: { ...(seconds !== undefined && { operationMs: seconds * 1000 }), ...given.behaviour },
       ...(verbose && { onRequest: (request) => console.log(requestLine(request, json)) }),
     });
   } catch (error) {

@@ -54,36 +54,31 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const folder = programFolder(options.cwd);
   const output = (file: string) => outputFile(file, { ...options, option: "--program or --document" });
   const [document, program] = [output(options.document), output(options.program)];
-  const [settings, stack] = await Promise.all([
-    stackSettings(options.cwd, options.stack),
-    readExport(options),
-  ]);
+  const [settings, stack] = await Promise.all([stackSettings(options), readExport(options)]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
   // Paths and commands in the settings are relative to the program's folder.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
-  try {
-    const { project, instances, isElsewhere } = await listProject(session, options.project);
-    const context = listingContext(instanceKind, session);
-    const projects = options.withProject ? [project] : [];
-    const parts = [
-      await declareAll(listingContext(projectKind, session), projects, stack),
-      await declareAll(context, instances, stack, { project: options.project, isElsewhere }),
-    ];
-    const all: Declarations = {
-      declared: parts.flatMap(({ declared }) => declared),
-      omitted: parts.flatMap(({ omitted }) => omitted),
-    };
-    if (all.declared.length > 0) {
-      await document.write(importDocument(all.declared, provider));
-      await program.write(programText(all, provider));
-    }
-    report(all, { program: program.path, document: document.path }, options);
-  } finally {
-    await session.close();
+  const { project, instances, isElsewhere } = await listProject(session, options.project);
+  const projects = options.withProject ? [project] : [];
+  const parts = [
+    await declareAll(listingContext(projectKind, session), projects, stack),
+    await declareAll(listingContext(instanceKind, session), instances, stack, {
+      project: options.project,
+      isElsewhere,
+    }),
+  ];
+  const all: Declarations = {
+    declared: parts.flatMap(({ declared }) => declared),
+    omitted: parts.flatMap(({ omitted }) => omitted),
+  };
+  if (all.declared.length > 0) {
+    await document.write(importDocument(all.declared, provider));
+    await program.write(programText(all, provider));
   }
+  report(all, { program: program.path, document: document.path }, options);
 }
 
 /** @throws CloudInfraError `conflict` if the stack has unfinished creations, because the import could include their objects */

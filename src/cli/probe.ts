@@ -44,14 +44,14 @@ export interface ProbeOptions extends Target {
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */
 export async function probe(options: ProbeOptions): Promise<number> {
   const exchanges = new Exchanges();
-  const sessions: Session[] = [];
-  const tokens = (): string[] => sessions.flatMap(({ client }) => client.tokens);
   const { observe } = exchanges;
+  const opened: Sessions[] = [];
+  const tokens = (): string[] => opened.flatMap((sessions) => sessions.tokens);
   const open = (setting: Configuration, retry = {}): Session => {
-    const opener = new Sessions(process.env, systemClock, console.error, { observe, retry });
-    opener.configure(setting);
-    sessions.push(opener.open());
-    return opener.open();
+    const sessions = new Sessions(process.env, systemClock, console.error, { observe, retry });
+    sessions.configure(setting);
+    opened.push(sessions);
+    return sessions.open();
   };
   const report = (error: unknown, action: string): void => {
     if (!isCloudInfraError(error)) throw error;
@@ -85,19 +85,17 @@ export async function probe(options: ProbeOptions): Promise<number> {
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");
     return 1;
-  } finally {
-    await Promise.all(sessions.map((session) => session.close()));
   }
 }
 
 /** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only environment variables apply. */
 async function settingsOf(options: ProbeOptions): Promise<Configuration> {
-  const { cwd, stack, provider } = options;
+  const { cwd, provider } = options;
   if (projectFileFor(path.resolve(cwd)) === undefined) return () => undefined;
   const folder = programFolder(cwd);
   const setting =
     provider === undefined
-      ? await stackSettings(cwd, stack)
+      ? await stackSettings(options)
       : explicitProvider(await readExport(options), provider).setting;
   process.chdir(folder); // paths and commands in the settings are relative to the program's folder
   return setting;
@@ -138,7 +136,7 @@ async function createAndDelete(
   await confirm(name, fields, options);
   const { project, region } = options;
   const record = { endpoint: session.client.endpoint, name, ...(project && { project }), creations: [] };
-  const { signal, release } = interruption();
+  const signal = interruption();
   const life = new Lifecycle(session, file, record, signal);
   try {
     return await exercise(life, exchanges, { ...fields, project, region }, examined.findings, async () => {
@@ -147,12 +145,12 @@ async function createAndDelete(
     });
   } finally {
     console.error("Deleting the objects that the probe created …");
-    await life.clean().then(reportCleaned, onUnclean).finally(release);
+    await life.clean().then(reportCleaned, onUnclean);
   }
 }
 
 /** Returns a signal that is aborted on the first Ctrl-C. A second Ctrl-C ends the process. */
-function interruption(): { signal: AbortSignal; release: () => void } {
+function interruption(): AbortSignal {
   const controller = new AbortController();
   const interrupt = (): void => {
     console.error(
@@ -161,8 +159,7 @@ function interruption(): { signal: AbortSignal; release: () => void } {
     controller.abort(new CloudInfraError("aborted", "the probe was interrupted"));
   };
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  const release = (): void => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-  return { signal: controller.signal, release };
+  return controller.signal;
 }
 
 function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {

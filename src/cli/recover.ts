@@ -34,7 +34,7 @@ export async function recover(options: RecoverOptions): Promise<number> {
     const folder = programFolder(options.cwd);
     const [deployment, config] = await Promise.all([
       readExport(options),
-      options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
+      options.file === undefined ? stackSettings(options) : undefined,
     ]);
     const open = journalOpener(deployment, folder, config, options);
     if (options.forget !== undefined)

@@ -15,7 +15,7 @@ import {
   SECRET,
   SIGNATURE,
 } from "../model/state";
-import { pulumiOutput, stackOption, type Target } from "./pulumi";
+import { pulumiOutput, type Target } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
 export type Deployment = Readonly<ReturnType<typeof parseExport>>;
@@ -189,16 +189,10 @@ function plaintextOf(values: object): Properties {
 }
 
 /** Reads an export with decrypted secrets from a file, from standard input (`-`), or by default from Pulumi's CLI. */
-export async function readExport({
-  cwd,
-  stack,
-  file,
-}: Target & { readonly file?: string }): Promise<Deployment> {
+export async function readExport(options: Target & { readonly file?: string }): Promise<Deployment> {
+  const { cwd, file } = options;
   if (file === "-") return parseExport(await readAll(process.stdin));
-  if (file === undefined)
-    return parseExport(
-      await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]),
-    );
+  if (file === undefined) return parseExport(await pulumiOutput(options, ["stack", "export"]));
   const absolute = path.resolve(cwd, file);
   const text = await readFile(absolute, "utf8").catch((cause: unknown) => {
     throw new CloudInfraError("input_invalid", `can't read the export ${absolute}`, {

@@ -94,12 +94,12 @@ export class Run {
   }
 
   create(fields: WireFields, options?: CreateOptions, kind: "project" | "instance" = "instance") {
-    return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
+    return this.exchanges.attempt(this.life.create(kind, fields, options));
   }
 
   poll(operation: Operation) {
     const { operations } = this.life.session.client;
-    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
+    return this.exchanges.attempt(operations.poll(operation, this.life.context()));
   }
 
   /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */

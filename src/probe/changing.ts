@@ -178,7 +178,7 @@ class Changes {
     const body = JSON.stringify({ ...all, ...fields });
     const { instances } = life.session.client;
     const request = instances.update(this.id, body, revision ?? "", life.context());
-    const sent = await exchanges.attempt("PUT", request);
+    const sent = await exchanges.attempt(request);
     if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
     await this.run.settle(sent.result);
     return sent;
@@ -240,7 +240,7 @@ function reportFields(run: Run, results: readonly (string | undefined)[]) {
 async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
   const { life } = run;
   const request = life.session.client.instances.delete(id, life.context());
-  const { result, exchange } = await run.exchanges.attempt("DELETE", request);
+  const { result, exchange } = await run.exchanges.attempt(request);
   if (result === undefined) return reportDeletion(run, exchange, created);
   await run.settle(result);
   const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
