@@ -202,12 +202,11 @@ function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployme
 const CONCURRENT_GETS = 16;
 
 /** Fetches a listed object, because lists may omit or normalize values (§4.4). If the token can't read it, keeps the list item. */
-async function complete(context: Context, item: ApiObject): Promise<ApiObject> {
+function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;
-  try {
-    return await session.finder.completeListItem(item, { kind, id: item.id, project: undefined }, context);
-  } catch (error) {
+  const ref = { kind, id: item.id, project: undefined };
+  return session.finder.completeListItem(item, ref, context).catch((error: unknown) => {
     if (isCloudInfraError(error) && error.code === "forbidden") return item;
     throw error;
-  }
+  });
 }

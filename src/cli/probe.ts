@@ -53,27 +53,32 @@ export async function probe(options: ProbeOptions): Promise<number> {
     opened.push(sessions);
     return sessions.open();
   };
+  let exitCode = 0;
   const report = (error: unknown, action: string): void => {
     if (!isCloudInfraError(error)) throw error;
     console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
+    exitCode = 1;
   };
   try {
     const { out } = options;
     const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
     const setting = await settingsOf(options);
-    if (options.clean) return await clean(open(setting));
+    if (options.clean) {
+      await clean(open(setting));
+      return 0;
+    }
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
-    let isClean = true;
     let found = examined.findings;
     if (options.create && isUsable(found)) {
-      const creating = open(withFound(setting, found));
-      found = await createAndDelete(creating, exchanges, examined, options, (error) => {
-        report(error, "cleaning up");
-        isClean = false;
-      });
+      const required = requiredSettings(found);
+      const creating = open((key) => setting(key) ?? required[key.replace("cloudinfra:", "")]);
+      found = await createAndDelete(creating, exchanges, examined, options, (error) =>
+        report(error, "cleaning up"),
+      );
     }
-    const findings = withoutTokens(found, tokens());
+    // The service may return a token in any string or field name.
+    const findings = mapStrings(found, (text) => redact(text, tokens())) as Finding[];
     const base = session.client.endpoint;
     console.log(
       options.json
@@ -81,11 +86,11 @@ export async function probe(options: ProbeOptions): Promise<number> {
         : formatReport(base, findings, process.stdout.columns),
     );
     await output?.write(profileText(observedBehaviour(findings)));
-    return isUsable(findings) && isClean ? 0 : 1;
+    if (!isUsable(findings)) exitCode = 1;
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");
-    return 1;
   }
+  return exitCode;
 }
 
 /** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only environment variables apply. */
@@ -99,17 +104,6 @@ async function settingsOf(options: ProbeOptions): Promise<Configuration> {
       : explicitProvider(await readExport(options), provider).setting;
   process.chdir(folder); // paths and commands in the settings are relative to the program's folder
   return setting;
-}
-
-function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
-  const found = new Map(Object.entries(requiredSettings(findings)));
-  return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
-}
-
-/** Redacts tokens in findings, because the service may return a token in any string or field name. */
-function withoutTokens(findings: readonly Finding[], tokens: readonly string[]): Finding[] {
-  const clean = <T>(value: T): T => mapStrings(value, (text) => redact(text, tokens)) as T;
-  return findings.map((finding) => ({ ...clean(finding), verdict: finding.verdict }));
 }
 
 function recordOf({ client, settings }: Session): RecordFile {
@@ -200,12 +194,11 @@ them. The probe deletes everything that it has created.`,
   });
 }
 
-async function clean(session: Session): Promise<number> {
+async function clean(session: Session): Promise<void> {
   const file = recordOf(session);
   const record = await file.read();
   if (record === undefined) console.error("Nothing to clean up: no probe of this service was interrupted.");
   else reportCleaned(await new Lifecycle(session, file, record).clean());
-  return 0;
 }
 
 function reportCleaned(remains: readonly string[]): void {

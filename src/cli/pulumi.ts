@@ -99,7 +99,11 @@ export async function stackSettings(target: Target): Promise<Configuration> {
       { hint: "Check the `pulumi` on your PATH." },
     );
   }
-  return (key) => parsed.output[key]?.value;
+  return (key) => trimmed(parsed.output[key]?.value);
+}
+
+export function trimmed(text: string | undefined): string | undefined {
+  return text?.trim() || undefined;
 }
 
 /** Finds the working directory of the program and the provider: the folder of the project file in or above `cwd`, or that of its `main`. */

@@ -128,43 +128,32 @@ function newEntry(
 /** The status of a journal entry, as in docs/recovery.md. Existing entries are kept, because they may contain more details. */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
-export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
-  readonly status: EntryStatus;
-}
+export type RecoveredCreation = Awaited<ReturnType<typeof writeEntries>>[number];
 
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
   { dryRun = false }: { readonly dryRun?: boolean },
-): Promise<RecoveredCreation[]> {
+) {
+  /** The key of each creation by its purpose. A resource can have two entries, one for its creation and one for its replacement. */
   const keys = new Map<string, string>();
-  const recovered: RecoveredCreation[] = [];
+  const write = async (entry: NewEntry): Promise<EntryStatus> => {
+    if (!dryRun) await moveRenamedEntry(journal, entry);
+    const purpose = JSON.stringify([entry.urn, entry.replaces]);
+    // A dry run doesn't write entries to the journal.
+    const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
+    keys.set(purpose, known ?? entry.key);
+    if (known !== undefined) return known === entry.key ? "present" : "waiting";
+    if (dryRun) return "would-write";
+    await journal.begin(entry);
+    return (await journal.read(entry))?.key === entry.key ? "written" : "not-written";
+  };
+  const recovered = [];
   for (const { kind, name, urn, entry } of creations) {
     if (entry !== undefined && (await journal.isGivenUp(entry.key))) continue;
-    const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
-    recovered.push({ kind, name, urn, status });
+    recovered.push({ kind, name, urn, status: entry === undefined ? "not-resumable" : await write(entry) });
   }
   return recovered;
-}
-
-/** @param keys the keys of all entries so far, because a dry run doesn't write them to the journal */
-async function writeEntry(
-  journal: Journal,
-  keys: Map<string, string>,
-  entry: NewEntry,
-  dryRun: boolean,
-): Promise<EntryStatus> {
-  if (!dryRun) await moveRenamedEntry(journal, entry);
-  // A resource can have two journal entries, one for its creation and one for its replacement.
-  const purpose = JSON.stringify([entry.urn, entry.replaces]);
-  const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
-  if (known === undefined && !dryRun) {
-    await journal.begin(entry);
-    if ((await journal.read(entry))?.key !== entry.key) return "not-written";
-  }
-  keys.set(purpose, known ?? entry.key);
-  if (known === undefined) return dryRun ? "would-write" : "written";
-  return known === entry.key ? "present" : "waiting";
 }
 
 /** Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` and `--endpoint` change them. */

@@ -6,7 +6,7 @@ import { formatError } from "../diagnostics/format";
 import { oneLine } from "../diagnostics/redact";
 import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/location";
-import { commandLineFor, programFolder, stackSettings, type Target } from "./pulumi";
+import { commandLineFor, programFolder, stackSettings, type Target, trimmed } from "./pulumi";
 import {
   type EntryStatus,
   findStrayEntries,
@@ -53,8 +53,8 @@ async function writeMissingEntries(
   deployment: Deployment,
   options: RecoverOptions,
 ): Promise<number> {
-  const { providers } = deployment;
-  const ofDefault = endpointOf(providers.find(isDefault), options.endpoint);
+  const { providers, defaultProvider } = deployment;
+  const ofDefault = endpointOf(defaultProvider, options.endpoint);
   const byProvider = new Map(providers.map((one) => [one.reference, endpointOf(one, options.endpoint)]));
   const byEndpoint = Map.groupBy(
     interruptedCreations(deployment),
@@ -166,10 +166,8 @@ has other creations, resolve those first.`;
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];
-  return commandLineFor(
-    ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target],
-    options,
-  );
+  const command = ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target];
+  return commandLineFor(command, options);
 }
 
 type OpenJournal = (endpoint: string) => Journal;
@@ -187,7 +185,7 @@ function journalOpener(
 ): (backend: string | undefined) => OpenJournal {
   const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
   const organization = organizationOf(deployment, options);
-  const dir = journalDirOf(deployment.providers, config);
+  const dir = journalDirOf(deployment, config);
   return (backend) => (endpoint) =>
     openJournal({
       ...{ endpoint, backend, dir, cwd: folder, isDryRun: options.dryRun, warn: console.error },
@@ -196,27 +194,24 @@ function journalOpener(
     });
 }
 
-const isDefault = (provider: StackProvider): boolean => provider.isDefault;
-
 /** Returns the journal folder of the next `up`. Without a usable configuration, the folder comes from the last `up`. */
 function journalDirOf(
-  providers: readonly StackProvider[],
+  { providers, defaultProvider }: Deployment,
   config: Configuration | undefined,
 ): string | undefined {
-  const ofDefault = providers.find(isDefault);
-  const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
-  const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
-  const isUsable = config !== undefined && !hasLostAddress;
-  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
-  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
+  const hasLostEndpoint =
+    defaultProvider?.setting("cloudinfra:endpoint") !== undefined && !config?.("cloudinfra:endpoint");
+  const isUsable = config !== undefined && !hasLostEndpoint;
+  const last = isUsable ? [] : [defaultProvider, ...providers];
+  const ofLast = last.map((one) => one?.setting("cloudinfra:journalDir")).find(Boolean);
+  return config?.("cloudinfra:journalDir") ?? ofLast ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
 }
 
 /** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
 function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
-  const own = stored(provider, "endpoint");
-  const isExplicit = provider !== undefined && !provider.isDefault;
-  const address =
-    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  const own = provider?.setting("cloudinfra:endpoint");
+  const ofExplicit = provider?.isDefault ? undefined : own;
+  const address = ofExplicit ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
   return address && normalized(address, address === endpoint ? ENDPOINT_OPTION : undefined);
 }
 
@@ -232,14 +227,6 @@ const ENDPOINT_OPTION = "the option --endpoint";
 function normalized(address: string, setting: string | undefined): string {
   // Plain HTTP is safe here, because `recover` sends no requests.
   return parseEndpoint(address, { allowHttp: true, setting }).base;
-}
-
-function stored(provider: StackProvider | undefined, name: string): string | undefined {
-  return trimmed(provider?.setting(`cloudinfra:${name}`));
-}
-
-function trimmed(text = ""): string | undefined {
-  return text.trim() === "" ? undefined : text.trim();
 }
 
 /** The organization name that Pulumi uses in backends without organizations. */

@@ -15,7 +15,7 @@ import {
   SECRET,
   SIGNATURE,
 } from "../model/state";
-import { pulumiOutput, type Target } from "./pulumi";
+import { pulumiOutput, type Target, trimmed } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
 export type Deployment = Readonly<ReturnType<typeof parseExport>>;
@@ -87,6 +87,7 @@ export function parseExport(text: string) {
     );
   }
   const { resources, pending_operations: pending } = parsed.output.deployment;
+  const providers = resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf);
   return {
     resources: resources.map(typed),
     /** The interrupted creations of projects and instances, the latest first. */
@@ -96,7 +97,8 @@ export function parseExport(text: string) {
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
     /** The default and explicit providers of this package. */
-    providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
+    providers,
+    defaultProvider: providers.find(({ isDefault }) => isDefault),
     /** The URNs of all resources and pending operations. */
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
   };
@@ -133,7 +135,7 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
 function providerOf({ urn, id, inputs }: ExportedResource) {
   const setting = (key: string): string | undefined => {
     const value = plaintext(inputs[key]);
-    return typeof value === "string" ? value : undefined;
+    return typeof value === "string" ? trimmed(value) : undefined;
   };
   const name = setting(PROVIDER_NAME);
   return {
