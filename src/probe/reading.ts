@@ -125,11 +125,10 @@ export class Reader {
       return { access: { ...access, error } };
     }
     const { error, page } = projects;
-    if (error !== undefined && !(error.code === "bad_reply" && "items" in page.json)) {
-      const isElsewhere = error.code === "not_this_service" || error.code === "not_found";
-      return { access: { ...access, error, elsewhere: isElsewhere ? await this.findApi(base) : undefined } };
-    }
-    return { access, samples: await this.samples(projects) };
+    if (error === undefined || (error.code === "bad_reply" && "items" in page.json))
+      return { access, samples: await this.samples(projects) };
+    const isElsewhere = error.code === "not_this_service" || error.code === "not_found";
+    return { access: { ...access, error, elsewhere: isElsewhere ? await this.findApi(base) : undefined } };
   }
 
   async samples(projects: List) {

@@ -38,9 +38,14 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
-export const works = (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
-  ...{ verdict: "works", observation, behaviour, consequence },
-});
+const withBehaviour =
+  (verdict: "works" | "unknown") =>
+  (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
+    ...{ verdict, observation, behaviour, consequence },
+  });
+
+export const works = withBehaviour("works");
+export const unknown = withBehaviour("unknown");
 
 const withConsequence =
   (verdict: "limited" | "fails") =>
@@ -50,10 +55,6 @@ const withConsequence =
 
 export const limited = withConsequence("limited");
 export const fails = withConsequence("fails");
-
-export const unknown = (observation: string, behaviour: Switches = {}): Result => ({
-  ...{ verdict: "unknown", observation, behaviour },
-});
 
 export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   return Object.entries(points).flatMap(([point, { title, judge }]) => {
