@@ -9,7 +9,8 @@ import type { Behaviour } from "../emulator";
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
-type Switches = Partial<Behaviour>;
+/** The switches that the probe has observed. A switch is undefined if the probe can't tell its value. */
+export type Switches = { readonly [Name in keyof Behaviour]?: Behaviour[Name] | undefined };
 type Settings = { readonly [Name in SettingName]?: string };
 
 export interface Result {
@@ -82,7 +83,8 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
 }
 
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
-  return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
+  const switches = findings.flatMap(({ behaviour = {} }) => Object.entries(behaviour));
+  return Object.fromEntries(switches.filter(([, value]) => value !== undefined));
 }
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;
