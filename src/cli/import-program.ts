@@ -223,14 +223,9 @@ export function importDocument(
   declared: readonly Declaration[],
   provider?: Pick<StackProvider, "name" | "urn">,
 ): string {
-  const resources = declared.map(({ kind, name, id, inputs, outputs }) => ({
-    type: typeTokens[kind.name],
-    name,
-    id,
-    inputs,
-    outputs,
-    ...(provider && { provider: provider.name }),
-  }));
+  const resources = declared.map(({ kind, name, id, inputs, outputs }) => {
+    return { type: typeTokens[kind.name], name, id, inputs, outputs, provider: provider?.name };
+  });
   const nameTable = provider?.name === undefined ? undefined : { [provider.name]: provider.urn };
   return `${JSON.stringify({ nameTable, resources }, undefined, 2)}\n`;
 }

@@ -102,12 +102,9 @@ function report(
   const command = ["pulumi", "import", "--file", document, "--generate-code=false"];
   const importCommand = commandLineFor(command, target);
   if (json) {
-    const resources = declared.map(({ kind, name, id, inexpressible }) => ({
-      type: kind.className,
-      name,
-      id,
-      inexpressible,
-    }));
+    const resources = declared.map(({ kind: { className: type }, name, id, inexpressible }) => {
+      return { type, name, id, inexpressible };
+    });
     const written = isEmpty ? { program: null, document: null } : files;
     const result = { ...written, resources, omitted, importCommand: isEmpty ? null : importCommand };
     console.log(JSON.stringify(result, null, 2));
@@ -136,12 +133,11 @@ async function listProject(session: Session, id: string) {
   const projects = await session.client.projects.list(context);
   const project = projects.find((one) => one.id === id);
   if (project === undefined) {
-    throw new CloudInfraError("not_found", `the service returned no project ${id}`, {
-      hint:
-        projects.length === 0
-          ? "Check the endpoint and the token. The service returned no projects at all."
-          : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
-    });
+    const hint =
+      projects.length === 0
+        ? "Check the endpoint and the token. The service returned no projects at all."
+        : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`;
+    throw new CloudInfraError("not_found", `the service returned no project ${id}`, { hint });
   }
   /** Reports whether an instance belongs to another project. Some services omit the project, or return its name, a path or a URN (§4.4). */
   const isElsewhere = ({ fields }: ApiObject): boolean => {

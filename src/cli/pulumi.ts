@@ -93,11 +93,8 @@ export async function stackSettings(target: Target): Promise<Configuration> {
   const output = await pulumiOutput(target, ["config"], "--json");
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
   if (!parsed.success) {
-    throw new CloudInfraError(
-      "config_invalid",
-      "the output of `pulumi config --json` is not a configuration",
-      { hint: "Check the `pulumi` on your PATH." },
-    );
+    const message = "the output of `pulumi config --json` is not a configuration";
+    throw new CloudInfraError("config_invalid", message, { hint: "Check the `pulumi` on your PATH." });
   }
   return (key) => trimmed(parsed.output[key]?.value);
 }

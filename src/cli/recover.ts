@@ -68,11 +68,9 @@ async function writeMissingEntries(
     strayEntries.push(...(await findStrayEntries(journal, deployment, endpoints)));
   }
   const clearCommand = deployment.pendingCreations.length > 0 ? clearCommandFor(deployment, options) : null;
-  if (options.json) {
-    console.log(
-      JSON.stringify({ dryRun: options.dryRun ?? false, creations, strayEntries, clearCommand }, null, 2),
-    );
-  } else {
+  const { dryRun = false, json } = options;
+  if (json) console.log(JSON.stringify({ dryRun, creations, strayEntries, clearCommand }, null, 2));
+  else {
     if (creations.length + strayEntries.length === 0) console.log("Nothing to recover.");
     for (const creation of creations)
       console.log(

@@ -74,17 +74,13 @@ export function parseExport(text: string) {
   if (!parsed.success) {
     const [issue] = parsed.issues;
     const where = v.getDotPath(issue);
-    if (where === "version" && typeof issue.input === "number")
-      throw new CloudInfraError(
-        "input_invalid",
-        `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`,
-        { hint: "Update pulumi-cloudinfra, or export the stack with a different version of Pulumi." },
-      );
-    throw new CloudInfraError(
-      "input_invalid",
-      `the input is not a stack export${where === null ? "" : `: invalid value at ${where}`}`,
-      { hint: HINT },
-    );
+    if (where === "version" && typeof issue.input === "number") {
+      const message = `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`;
+      const hint = "Update pulumi-cloudinfra, or export the stack with a different version of Pulumi.";
+      throw new CloudInfraError("input_invalid", message, { hint });
+    }
+    const reason = where === null ? "" : `: invalid value at ${where}`;
+    throw new CloudInfraError("input_invalid", `the input is not a stack export${reason}`, { hint: HINT });
   }
   const { resources, pending_operations: pending } = parsed.output.deployment;
   const providers = resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf);
@@ -155,21 +151,17 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
   const [found, ...others] = providers.filter((one) => one.name === name || one.urn === name);
   const other = others.find(({ urn }) => urn !== found?.urn);
-  if (found !== undefined && other !== undefined)
-    throw new CloudInfraError(
-      "config_invalid",
-      `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`,
-      { hint: "Specify the URN of a provider with --provider." },
-    );
+  if (found !== undefined && other !== undefined) {
+    const message = `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`;
+    const hint = "Specify the URN of a provider with --provider.";
+    throw new CloudInfraError("config_invalid", message, { hint });
+  }
   if (found !== undefined) return found;
   const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
-  throw new CloudInfraError(
-    "config_missing",
-    `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`,
-    {
-      hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
-    },
-  );
+  const message = `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`;
+  throw new CloudInfraError("config_missing", message, {
+    hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
+  });
 }
 
 const secret = v.object({ [SIGNATURE]: v.literal(SECRET) });
