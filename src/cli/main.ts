@@ -10,13 +10,17 @@ import type { ImportOptions } from "./import";
 import type { ProbeOptions } from "./probe";
 import type { RecoverOptions } from "./recover";
 
-// Each command's module is loaded on demand, so that help and usage errors are printed quickly.
+/** Runs each command. Its module is loaded on demand, so that help and usage errors are printed quickly. */
+const actions = {
+  emulator: async (options: EmulatorOptions) =>
+    exitWith((await import("./emulator.js")).runEmulator(options)),
+  import: async (options: ImportOptions) => exitWith((await import("./import.js")).importInstances(options)),
+  probe: async (options: ProbeOptions) => exitWith((await import("./probe.js")).probe(options)),
+  recover: async (options: RecoverOptions) => exitWith((await import("./recover.js")).recover(options)),
+};
 
-export interface Actions {
-  emulator(options: EmulatorOptions): Promise<void>;
-  import(options: ImportOptions): Promise<void>;
-  probe(options: ProbeOptions): Promise<void>;
-  recover(options: RecoverOptions): Promise<void>;
+async function exitWith(code: Promise<number>): Promise<void> {
+  process.exitCode = await code;
 }
 
 const PROGRAM = "npx pulumi-cloudinfra";
@@ -25,7 +29,7 @@ const PROGRAM = "npx pulumi-cloudinfra";
 const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
 
 /** Defines the command line. `parseAsync` throws a `CommanderError` for usage errors and after printing the help or the version. */
-export function commandLine(version: string, actions: Actions): Command {
+export function commandLine(version: string, run = actions): Command {
   const program = new Command(PROGRAM)
     .description("Tools for Pulumi programs that use pulumi-cloudinfra.")
     .version(version, "--version", "Print the version.")
@@ -51,19 +55,16 @@ export function commandLine(version: string, actions: Actions): Command {
   );
   const add = (name: string, summary: string): Command =>
     program.command(name).summary(summary).showHelpAfterError(`Run "${PROGRAM} ${name} --help" for usage.`);
-  defineEmulator(add("emulator", "Run the service in memory, without an account."), actions.emulator);
-  defineImport(add("import", "Write files that import a project's instances into a stack."), actions.import);
-  defineProbe(add("probe", "Check whether this package works with a service."), actions.probe);
-  defineRecover(
-    add("recover", "Make interrupted creations from another machine resumable."),
-    actions.recover,
-  );
+  defineEmulator(add("emulator", "Run the service in memory, without an account."), run.emulator);
+  defineImport(add("import", "Write files that import a project's instances into a stack."), run.import);
+  defineProbe(add("probe", "Check whether this package works with a service."), run.probe);
+  defineRecover(add("recover", "Make interrupted creations from another machine resumable."), run.recover);
   for (const option of program.commands.flatMap(({ options }) => options))
     if (option.required && option.parseArg === undefined) option.argParser(nonEmpty);
   return program;
 }
 
-function defineEmulator(command: Command, run: Actions["emulator"]): void {
+function defineEmulator(command: Command, run: typeof actions.emulator): void {
   const faults = `A rule is a JSON object or one of these kinds: ${faultKinds.join(", ")}.`;
   const switches = Object.entries(behaviourSettings).map(([key, { allowed }]) => `  ${key}=${allowed}`);
   command
@@ -113,7 +114,7 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
   );
 }
 
-function defineImport(command: Command, run: Actions["import"]): void {
+function defineImport(command: Command, run: typeof actions.import): void {
   command
     .usage("--project <id> [options]")
     .description(
@@ -153,7 +154,7 @@ from the stack's state.`,
   );
 }
 
-function defineProbe(command: Command, run: Actions["probe"]): void {
+function defineProbe(command: Command, run: typeof actions.probe): void {
   command
     .description(
       `Check whether this package works with the configured service, and which settings it requires.
@@ -220,7 +221,7 @@ function problemWith(options: ProbeOptions): string | undefined {
     : "--create requires --yes if there is no terminal for the confirmation";
 }
 
-function defineRecover(command: Command, run: Actions["recover"]): void {
+function defineRecover(command: Command, run: typeof actions.recover): void {
   command.description(
     `Make interrupted creations from another machine resumable.
 
@@ -315,13 +316,7 @@ function addBehaviour(text: string, others: EmulatorOptions["behaviour"] = {}): 
 /** Runs the command line, and sets the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 async function main(args: readonly string[]): Promise<void> {
   const { version }: { version: string } = require("../../package.json");
-  const program = commandLine(version, {
-    emulator: async (options) => exitWith((await import("./emulator.js")).runEmulator(options)),
-    import: async (options) => exitWith((await import("./import.js")).importInstances(options)),
-    probe: async (options) => exitWith((await import("./probe.js")).probe(options)),
-    recover: async (options) => exitWith((await import("./recover.js")).recover(options)),
-  });
-  program.hook("preAction", () => {
+  const program = commandLine(version).hook("preAction", () => {
     const problem = nodeProblem();
     if (problem === undefined) return;
     console.error(problem);
@@ -331,10 +326,6 @@ async function main(args: readonly string[]): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has already printed the message
   });
-}
-
-async function exitWith(code: Promise<number>): Promise<void> {
-  process.exitCode = await code;
 }
 
 if (require.main === module)

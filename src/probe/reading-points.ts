@@ -200,13 +200,10 @@ export const readingPoints = {
       return limited("Only in lists", "Each update also reads lists", { revision: "body" });
     const revisionField = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
     const required = "Updates require the setting `revisionField`";
-    if (revisionField !== undefined)
-      return limited(
-        `Perhaps in the field ${revisionField}`,
-        required,
-        { revision: "body", revisionField },
-        { revisionField },
-      );
+    if (revisionField !== undefined) {
+      const switches = { revision: "body", revisionField } as const;
+      return limited(`Perhaps in the field ${revisionField}`, required, switches, { revisionField });
+    }
     const consequence =
       "Updates fail: use `replaceOnChanges`, or set `revisionField` if another field has it";
     return limited("Not found", consequence, { revision: "none" });

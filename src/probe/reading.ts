@@ -39,10 +39,8 @@ export class Exchanges {
    *
    * @throws CloudInfraError if there is no reply, or if the probe was interrupted
    */
-  async attempt<T>(
-    request: Promise<T>,
-  ): Promise<{ result?: T; error?: CloudInfraError; exchange: Exchange }> {
-    const outcome = await request.then(
+  async attempt<T>(request: Promise<T>) {
+    const outcome: { result?: T; error?: CloudInfraError } = await request.then(
       (result) => ({ result }),
       (error: unknown) => {
         if (!isCloudInfraError(error) || error.status === undefined || error.code === "aborted") throw error;
