@@ -2,23 +2,36 @@ import { once } from "node:events";
 import { isLoopback } from "../api/endpoint";
 import { codeOf } from "../diagnostics/error";
 import { quoteForShell } from "../diagnostics/format";
-import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
-import type { EmulatorOptions } from "./commands";
+import {
+  type Emulator,
+  type LoggedRequest,
+  type EmulatorOptions as StartOptions,
+  startEmulator,
+} from "../emulator";
+
+export interface EmulatorOptions extends Pick<StartOptions, "token" | "behaviour" | "like"> {
+  readonly port: number;
+  readonly host: string;
+  /** The duration of operations, in seconds. */
+  readonly operationTime?: number;
+  readonly fault?: StartOptions["faults"];
+  readonly page: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, fault: faults = [], behaviour, like, page, verbose, json } = options;
-  const { operationTime = like === undefined ? 3 : undefined } = options;
+  const { operationTime, fault: faults = [], page, verbose, json, ...given } = options;
+  const seconds = operationTime ?? (given.like === undefined ? 3 : undefined);
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   // The page requires no token, so the emulator doesn't serve the page to other machines.
-  const hasPage = page && isLoopback(host);
+  const hasPage = page && isLoopback(given.host);
   let emulator: Emulator;
   try {
     emulator = await startEmulator({
-      ...{ port, host, faults, page: hasPage, requestsKept: hasPage ? 5000 : 0 },
-      ...(token !== undefined && { token }),
-      ...(like !== undefined && { like }),
-      behaviour: { ...(operationTime !== undefined && { operationMs: operationTime * 1000 }), ...behaviour },
+      ...{ ...given, faults, page: hasPage, requestsKept: hasPage ? 5000 : 0 },
+      behaviour: { ...(seconds !== undefined && { operationMs: seconds * 1000 }), ...given.behaviour },
       ...(verbose && { onRequest: (request) => console.log(requestLine(request, json)) }),
     });
   } catch (error) {

@@ -99,17 +99,20 @@ function toArguments(kind: Kind, object: WireFields) {
   };
   for (const field of kind.fields) {
     const { name, wire, type, addressFields } = field;
-    // Some services return a public address but no mode. The program must declare that address, because an update would otherwise remove
-    // it.
-    const value = convert(type, referencedValue(field, object[wire])) ?? publicAddressIn(field, object);
+    // Some services return whether the instance has a public address instead of the mode.
+    const isFlag = addressFields !== undefined && typeof object[wire] === "boolean";
+    const mode = isFlag ? undefined : convert(type, referencedValue(field, object[wire]));
+    // Without a mode, the program must declare the public address, because an update would otherwise remove it.
+    const value = mode ?? publicAddressIn(field, object);
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
         isKept(labelFault(kind, name, key, label)),
       );
       if (labels.length > 0) args[name] = Object.fromEntries(labels);
     } else if (value !== undefined && isKept(faultOf(kind, name, value))) args[name] = value;
-    const elsewhere = value === undefined && addressFields !== undefined ? findAddress(object) : undefined;
-    if (elsewhere !== undefined)
+    const isUnknown = addressFields !== undefined && value === undefined;
+    const elsewhere = isUnknown && (findAddress(object) ?? (object[wire] === true && `true in ${wire}`));
+    if (elsewhere)
       inexpressible.push(
         `${name}: the service returned no mode, but ${elsewhere}. Without ${name}, an update may remove the address`,
       );
@@ -223,14 +226,9 @@ export function importDocument(
   declared: readonly Declaration[],
   provider?: Pick<StackProvider, "name" | "urn">,
 ): string {
-  const resources = declared.map(({ kind, name, id, inputs, outputs }) => ({
-    type: typeTokens[kind.name],
-    name,
-    id,
-    inputs,
-    outputs,
-    ...(provider && { provider: provider.name }),
-  }));
+  const resources = declared.map(({ kind, name, id, inputs, outputs }) => {
+    return { type: typeTokens[kind.name], name, id, inputs, outputs, provider: provider?.name };
+  });
   const nameTable = provider?.name === undefined ? undefined : { [provider.name]: provider.urn };
   return `${JSON.stringify({ nameTable, resources }, undefined, 2)}\n`;
 }

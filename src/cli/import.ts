@@ -14,7 +14,6 @@ import {
   Sessions,
 } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
-import type { ImportOptions } from "./commands";
 import {
   type Declarations,
   declare,
@@ -23,9 +22,19 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-import { commandLineFor, outputFile, programFolder, stackSettings } from "./pulumi";
+import { commandLineFor, outputFile, programFolder, stackSettings, type Target } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
+
+export interface ImportOptions extends Target {
+  readonly project: string;
+  readonly withProject?: boolean;
+  readonly provider?: string;
+  readonly program: string;
+  readonly document: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra import`, and returns the exit code. */
 export async function importInstances(options: ImportOptions): Promise<number> {
@@ -50,36 +59,31 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const folder = programFolder(options.cwd);
   const output = (file: string) => outputFile(file, { ...options, option: "--program or --document" });
   const [document, program] = [output(options.document), output(options.program)];
-  const [settings, stack] = await Promise.all([
-    stackSettings(options.cwd, options.stack),
-    readExport(options),
-  ]);
+  const [settings, stack] = await Promise.all([stackSettings(options), readExport(options)]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
   // Paths and commands in the settings are relative to the program's folder.
   process.chdir(folder);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
-  try {
-    const { project, instances, isElsewhere } = await listProject(session, options.project);
-    const context = listingContext(instanceKind, session);
-    const projects = options.withProject ? [project] : [];
-    const parts = [
-      await declareAll(listingContext(projectKind, session), projects, stack),
-      await declareAll(context, instances, stack, { project: options.project, isElsewhere }),
-    ];
-    const all: Declarations = {
-      declared: parts.flatMap(({ declared }) => declared),
-      omitted: parts.flatMap(({ omitted }) => omitted),
-    };
-    if (all.declared.length > 0) {
-      await document.write(importDocument(all.declared, provider));
-      await program.write(programText(all, provider));
-    }
-    report(all, { program: program.path, document: document.path }, options);
-  } finally {
-    await session.close();
+  const { project, instances, isElsewhere } = await listProject(session, options.project);
+  const projects = options.withProject ? [project] : [];
+  const parts = [
+    await declareAll(listingContext(projectKind, session), projects, stack),
+    await declareAll(listingContext(instanceKind, session), instances, stack, {
+      project: options.project,
+      isElsewhere,
+    }),
+  ];
+  const all: Declarations = {
+    declared: parts.flatMap(({ declared }) => declared),
+    omitted: parts.flatMap(({ omitted }) => omitted),
+  };
+  if (all.declared.length > 0) {
+    await document.write(importDocument(all.declared, provider));
+    await program.write(programText(all, provider));
   }
+  report(all, { program: program.path, document: document.path }, options);
 }
 
 /** @throws CloudInfraError `conflict` if the stack has unfinished creations, because the import could include their objects */
@@ -103,12 +107,9 @@ function report(
   const command = ["pulumi", "import", "--file", document, "--generate-code=false"];
   const importCommand = commandLineFor(command, target);
   if (json) {
-    const resources = declared.map(({ kind, name, id, inexpressible }) => ({
-      type: kind.className,
-      name,
-      id,
-      inexpressible,
-    }));
+    const resources = declared.map(({ kind: { className: type }, name, id, inexpressible }) => {
+      return { type, name, id, inexpressible };
+    });
     const written = isEmpty ? { program: null, document: null } : files;
     const result = { ...written, resources, omitted, importCommand: isEmpty ? null : importCommand };
     console.log(JSON.stringify(result, null, 2));
@@ -137,12 +138,11 @@ async function listProject(session: Session, id: string) {
   const projects = await session.client.projects.list(context);
   const project = projects.find((one) => one.id === id);
   if (project === undefined) {
-    throw new CloudInfraError("not_found", `the service returned no project ${id}`, {
-      hint:
-        projects.length === 0
-          ? "Check the endpoint and the token. The service returned no projects at all."
-          : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
-    });
+    const hint =
+      projects.length === 0
+        ? "Check the endpoint and the token. The service returned no projects at all."
+        : `Specify one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`;
+    throw new CloudInfraError("not_found", `the service returned no project ${id}`, { hint });
   }
   /** Reports whether an instance belongs to another project. Some services omit the project, or return its name, a path or a URN (§4.4). */
   const isElsewhere = ({ fields }: ApiObject): boolean => {
@@ -203,12 +203,11 @@ function reasonToOmit(context: Context, item: ApiObject, { resources }: Deployme
 const CONCURRENT_GETS = 16;
 
 /** Fetches a listed object, because lists may omit or normalize values (§4.4). If the token can't read it, keeps the list item. */
-async function complete(context: Context, item: ApiObject): Promise<ApiObject> {
+function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;
-  try {
-    return await session.finder.completeListItem(item, { kind, id: item.id, project: undefined }, context);
-  } catch (error) {
+  const ref = { kind, id: item.id, project: undefined };
+  return session.finder.completeListItem(item, ref, context).catch((error: unknown) => {
     if (isCloudInfraError(error) && error.code === "forbidden") return item;
     throw error;
-  }
+  });
 }

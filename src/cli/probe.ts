@@ -22,43 +22,63 @@ import {
   requiredSettings,
 } from "../probe/report";
 import { type Session, Sessions } from "../provider/context";
-import type { ProbeOptions } from "./commands";
-import { outputFile, programFolder, stackSettings } from "./pulumi";
+import { outputFile, programFolder, stackSettings, type Target } from "./pulumi";
 import { explicitProvider, readExport } from "./stack-export";
+
+export interface ProbeOptions extends Target {
+  readonly provider?: string;
+  readonly create?: boolean;
+  readonly project?: string;
+  readonly newProject?: boolean;
+  readonly region?: string;
+  readonly image?: string;
+  readonly flavor?: string;
+  readonly network?: string;
+  readonly yes?: boolean;
+  readonly clean?: boolean;
+  readonly out?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
 
 /** Runs `npx pulumi-cloudinfra probe`, and returns the exit code: 1 if the package can't be used with the service. */
 export async function probe(options: ProbeOptions): Promise<number> {
   const exchanges = new Exchanges();
-  const sessions: Session[] = [];
-  const tokens = (): string[] => sessions.flatMap(({ client }) => client.tokens);
   const { observe } = exchanges;
+  const opened: Sessions[] = [];
+  const tokens = (): string[] => opened.flatMap((sessions) => sessions.tokens);
   const open = (setting: Configuration, retry = {}): Session => {
-    const opener = new Sessions(process.env, systemClock, console.error, { observe, retry });
-    opener.configure(setting);
-    sessions.push(opener.open());
-    return opener.open();
+    const sessions = new Sessions(process.env, systemClock, console.error, { observe, retry });
+    sessions.configure(setting);
+    opened.push(sessions);
+    return sessions.open();
   };
+  let exitCode = 0;
   const report = (error: unknown, action: string): void => {
     if (!isCloudInfraError(error)) throw error;
     console.error(formatError(error, { action, provider: options.provider, secrets: tokens() }));
+    exitCode = 1;
   };
   try {
     const { out } = options;
     const output = out === undefined ? undefined : outputFile(out, { ...options, option: "--out" });
     const setting = await settingsOf(options);
-    if (options.clean) return await clean(open(setting));
+    if (options.clean) {
+      await clean(open(setting));
+      return 0;
+    }
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
-    let isClean = true;
     let found = examined.findings;
     if (options.create && isUsable(found)) {
-      const creating = open(withFound(setting, found));
-      found = await createAndDelete(creating, exchanges, examined, options, (error) => {
-        report(error, "cleaning up");
-        isClean = false;
-      });
+      const required = requiredSettings(found);
+      const creating = open((key) => setting(key) ?? required[key.replace("cloudinfra:", "")]);
+      found = await createAndDelete(creating, exchanges, examined, options, (error) =>
+        report(error, "cleaning up"),
+      );
     }
-    const findings = withoutTokens(found, tokens());
+    // The service may return a token in any string or field name.
+    const findings = mapStrings(found, (text) => redact(text, tokens())) as Finding[];
     const base = session.client.endpoint;
     console.log(
       options.json
@@ -66,37 +86,24 @@ export async function probe(options: ProbeOptions): Promise<number> {
         : formatReport(base, findings, process.stdout.columns),
     );
     await output?.write(profileText(observedBehaviour(findings)));
-    return isUsable(findings) && isClean ? 0 : 1;
+    if (!isUsable(findings)) exitCode = 1;
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");
-    return 1;
-  } finally {
-    await Promise.all(sessions.map((session) => session.close()));
   }
+  return exitCode;
 }
 
 /** Returns the settings of the stack or of its explicit provider. Outside of a Pulumi project, only environment variables apply. */
 async function settingsOf(options: ProbeOptions): Promise<Configuration> {
-  const { cwd, stack, provider } = options;
+  const { cwd, provider } = options;
   if (projectFileFor(path.resolve(cwd)) === undefined) return () => undefined;
   const folder = programFolder(cwd);
   const setting =
     provider === undefined
-      ? await stackSettings(cwd, stack)
+      ? await stackSettings(options)
       : explicitProvider(await readExport(options), provider).setting;
   process.chdir(folder); // paths and commands in the settings are relative to the program's folder
   return setting;
-}
-
-function withFound(setting: Configuration, findings: readonly Finding[]): Configuration {
-  const found = new Map(Object.entries(requiredSettings(findings)));
-  return (key) => setting(key) ?? found.get(key.replace("cloudinfra:", ""));
-}
-
-/** Redacts tokens in findings, because the service may return a token in any string or field name. */
-function withoutTokens(findings: readonly Finding[], tokens: readonly string[]): Finding[] {
-  const clean = <T>(value: T): T => mapStrings(value, (text) => redact(text, tokens)) as T;
-  return findings.map((finding) => ({ ...clean(finding), verdict: finding.verdict }));
 }
 
 function recordOf({ client, settings }: Session): RecordFile {
@@ -123,7 +130,7 @@ async function createAndDelete(
   await confirm(name, fields, options);
   const { project, region } = options;
   const record = { endpoint: session.client.endpoint, name, ...(project && { project }), creations: [] };
-  const { signal, release } = interruption();
+  const signal = interruption();
   const life = new Lifecycle(session, file, record, signal);
   try {
     return await exercise(life, exchanges, { ...fields, project, region }, examined.findings, async () => {
@@ -132,12 +139,12 @@ async function createAndDelete(
     });
   } finally {
     console.error("Deleting the objects that the probe created …");
-    await life.clean().then(reportCleaned, onUnclean).finally(release);
+    await life.clean().then(reportCleaned, onUnclean);
   }
 }
 
 /** Returns a signal that is aborted on the first Ctrl-C. A second Ctrl-C ends the process. */
-function interruption(): { signal: AbortSignal; release: () => void } {
+function interruption(): AbortSignal {
   const controller = new AbortController();
   const interrupt = (): void => {
     console.error(
@@ -146,8 +153,7 @@ function interruption(): { signal: AbortSignal; release: () => void } {
     controller.abort(new CloudInfraError("aborted", "the probe was interrupted"));
   };
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
-  const release = (): void => void process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
-  return { signal: controller.signal, release };
+  return controller.signal;
 }
 
 function instanceFields({ instance = {} }: Examined, options: ProbeOptions): WireFields {
@@ -188,12 +194,11 @@ them. The probe deletes everything that it has created.`,
   });
 }
 
-async function clean(session: Session): Promise<number> {
+async function clean(session: Session): Promise<void> {
   const file = recordOf(session);
   const record = await file.read();
   if (record === undefined) console.error("Nothing to clean up: no probe of this service was interrupted.");
   else reportCleaned(await new Lifecycle(session, file, record).clean());
-  return 0;
 }
 
 function reportCleaned(remains: readonly string[]): void {

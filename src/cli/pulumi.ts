@@ -22,26 +22,27 @@ export function commandLineFor(words: readonly string[], { stack, cwd }: Target)
   return [...words, ...stackOption(stack), ...folder].map(quoteForShell).join(" ");
 }
 
-export function stackOption(stack: string | undefined): string[] {
+function stackOption(stack: string | undefined): string[] {
   return stack === undefined ? [] : ["--stack", stack];
 }
 
 const TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Runs the Pulumi CLI without prompts, and returns its output.
+ * Runs the Pulumi CLI without prompts, and returns its output with decrypted secrets.
  *
  * @param command the first arguments, such as `["stack", "export"]`, which error messages contain
  * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but not its output, which may be secret
  */
 export function pulumiOutput(
-  cwd: string,
+  { cwd, stack }: Target,
   command: readonly string[],
-  more: readonly string[],
+  ...more: readonly string[]
 ): Promise<string> {
-  const args = [...command, "--non-interactive", "--color", "never", ...more];
+  const common = ["--non-interactive", "--color", "never"];
   const limits = { timeout: TIMEOUT_MS, killSignal: "SIGKILL", maxBuffer: Number.POSITIVE_INFINITY } as const;
   return new Promise((resolve, reject) => {
+    const args = [...command, ...common, ...more, "--show-secrets", ...stackOption(stack)];
     const child = execFile("pulumi", args, { cwd, ...limits }, (error, output, errors) => {
       if (error === null) resolve(output);
       else reject(failureOf(`\`pulumi ${command.join(" ")}\``, error, errors));
@@ -88,17 +89,18 @@ function failureOf(name: string, error: ExecFileException, errors: string): Clou
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 
 /** Reads the stack's configuration, with decrypted secrets. Errors contain no values of the configuration. */
-export async function stackSettings(cwd: string, stack: string | undefined): Promise<Configuration> {
-  const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
+export async function stackSettings(target: Target): Promise<Configuration> {
+  const output = await pulumiOutput(target, ["config"], "--json");
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
   if (!parsed.success) {
-    throw new CloudInfraError(
-      "config_invalid",
-      "the output of `pulumi config --json` is not a configuration",
-      { hint: "Check the `pulumi` on your PATH." },
-    );
+    const message = "the output of `pulumi config --json` is not a configuration";
+    throw new CloudInfraError("config_invalid", message, { hint: "Check the `pulumi` on your PATH." });
   }
-  return (key) => parsed.output[key]?.value;
+  return (key) => trimmed(parsed.output[key]?.value);
+}
+
+export function trimmed(text: string | undefined): string | undefined {
+  return text?.trim() || undefined;
 }
 
 /** Finds the working directory of the program and the provider: the folder of the project file in or above `cwd`, or that of its `main`. */
@@ -134,29 +136,27 @@ export function outputFile(
   { cwd, force, option }: { readonly cwd: string; readonly force?: boolean; readonly option: string },
 ) {
   const absolute = path.resolve(cwd, file);
-  const fileExists = (): CloudInfraError =>
-    new CloudInfraError("input_invalid", `${absolute} already exists`, {
-      hint: `Choose another path with ${option}, or overwrite the file with --force.`,
-    });
-  const notWritable = (cause: unknown): CloudInfraError => {
-    const hint = `Choose another path with ${option}.`;
-    return new CloudInfraError("input_invalid", `can't write ${absolute}`, { hint, cause });
+  const failure = (cause?: unknown): CloudInfraError => {
+    const isThere = cause === undefined || codeOf(cause) === "EEXIST";
+    const choice = `Choose another path with ${option}`;
+    return isThere
+      ? new CloudInfraError("input_invalid", `${absolute} already exists`, {
+          hint: `${choice}, or overwrite the file with --force.`,
+        })
+      : new CloudInfraError("input_invalid", `can't write ${absolute}`, { hint: `${choice}.`, cause });
   };
-  if (!force && existsSync(absolute)) throw fileExists();
+  if (!force && existsSync(absolute)) throw failure();
   try {
     accessSync(path.dirname(absolute));
   } catch (cause) {
-    throw notWritable(cause);
+    throw failure(cause);
   }
   return {
     path: absolute,
     /** @throws CloudInfraError `input_invalid` if the file can't be written */
-    async write(text: string): Promise<void> {
-      try {
-        await writeFile(absolute, text, { flag: force ? "w" : "wx" });
-      } catch (cause) {
-        throw codeOf(cause) === "EEXIST" ? fileExists() : notWritable(cause);
-      }
-    },
+    write: (text: string) =>
+      writeFile(absolute, text, { flag: force ? "w" : "wx" }).catch((cause: unknown) => {
+        throw failure(cause);
+      }),
   };
 }

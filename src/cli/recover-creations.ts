@@ -9,7 +9,6 @@ import { creationBody } from "../model/request-body";
 import { projectKind } from "../model/resource-fields";
 import { resourceName } from "../model/state";
 import { nextKey } from "../provider/create/run";
-import type { RecoverOptions } from "./commands";
 import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** An interrupted creation, if the state doesn't contain its outcome. */
@@ -129,43 +128,32 @@ function newEntry(
 /** The status of a journal entry, as in docs/recovery.md. Existing entries are kept, because they may contain more details. */
 export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
 
-export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
-  readonly status: EntryStatus;
-}
+export type RecoveredCreation = Awaited<ReturnType<typeof writeEntries>>[number];
 
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
-  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
-): Promise<RecoveredCreation[]> {
+  { dryRun = false }: { readonly dryRun?: boolean },
+) {
+  /** The key of each creation by its purpose. A resource can have two entries, one for its creation and one for its replacement. */
   const keys = new Map<string, string>();
-  const recovered: RecoveredCreation[] = [];
+  const write = async (entry: NewEntry): Promise<EntryStatus> => {
+    if (!dryRun) await moveRenamedEntry(journal, entry);
+    const purpose = JSON.stringify([entry.urn, entry.replaces]);
+    // A dry run doesn't write entries to the journal.
+    const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
+    keys.set(purpose, known ?? entry.key);
+    if (known !== undefined) return known === entry.key ? "present" : "waiting";
+    if (dryRun) return "would-write";
+    await journal.begin(entry);
+    return (await journal.read(entry))?.key === entry.key ? "written" : "not-written";
+  };
+  const recovered = [];
   for (const { kind, name, urn, entry } of creations) {
     if (entry !== undefined && (await journal.isMarked(entry.key, "given-up"))) continue;
-    const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
-    recovered.push({ kind, name, urn, status });
+    recovered.push({ kind, name, urn, status: entry === undefined ? "not-resumable" : await write(entry) });
   }
   return recovered;
-}
-
-/** @param keys the keys of all entries so far, because a dry run doesn't write them to the journal */
-async function writeEntry(
-  journal: Journal,
-  keys: Map<string, string>,
-  entry: NewEntry,
-  dryRun: boolean,
-): Promise<EntryStatus> {
-  if (!dryRun) await moveRenamedEntry(journal, entry);
-  // A resource can have two journal entries, one for its creation and one for its replacement.
-  const purpose = JSON.stringify([entry.urn, entry.replaces]);
-  const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
-  if (known === undefined && !dryRun) {
-    await journal.begin(entry);
-    if ((await journal.read(entry))?.key !== entry.key) return "not-written";
-  }
-  keys.set(purpose, known ?? entry.key);
-  if (known === undefined) return dryRun ? "would-write" : "written";
-  return known === entry.key ? "present" : "waiting";
 }
 
 /** Moves a journal entry to the current stack name and endpoint. `pulumi stack rename` and `--endpoint` change them. */
@@ -186,17 +174,16 @@ export interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** @param journals the journals of all endpoints that the stack uses */
+/** @param endpoints all endpoints that the stack uses */
 export async function findStrayEntries(
   journal: Journal,
-  deployment: Deployment,
-  journals: readonly Journal[],
+  { resources, urns }: Deployment,
+  endpoints: Iterable<string>,
 ): Promise<StrayEntry[]> {
-  const { resources, urns } = deployment;
-  const own = comparableEndpoint(journal.endpoint);
+  const others = new Set([...endpoints].map(comparableEndpoint));
+  others.delete(comparableEndpoint(journal.endpoint));
   // The state may contain a former address of the service, but not if another provider uses that address.
-  const others = journals.map(({ endpoint }) => comparableEndpoint(endpoint)).filter((one) => one !== own);
-  const isElsewhere = ({ endpoint = "" }: Resource): boolean => others.includes(comparableEndpoint(endpoint));
+  const isElsewhere = ({ endpoint = "" }: Resource): boolean => others.has(comparableEndpoint(endpoint));
   // An empty state doesn't contain the stack's name, so no journal entry can be matched.
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
@@ -224,7 +211,7 @@ export async function forgetCreation(
   journals: readonly Journal[],
   { resources }: Deployment,
   urn: string,
-  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
+  { endpoint, dryRun = false }: { readonly endpoint?: string; readonly dryRun?: boolean },
 ): Promise<{ readonly entries: number; readonly abandoned: number } | undefined> {
   const entriesIn = async (journal: Journal): Promise<Entry[]> => {
     const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());

@@ -6,13 +6,11 @@ import { formatError } from "../diagnostics/format";
 import { oneLine } from "../diagnostics/redact";
 import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/location";
-import type { RecoverOptions } from "./commands";
-import { commandLineFor, programFolder, stackSettings } from "./pulumi";
+import { commandLineFor, programFolder, stackSettings, type Target, trimmed } from "./pulumi";
 import {
   type EntryStatus,
   findStrayEntries,
   forgetCreation,
-  type InterruptedCreation,
   interruptedCreations,
   type RecoveredCreation,
   type StrayEntry,
@@ -22,18 +20,27 @@ import {
 } from "./recover-creations";
 import { type Deployment, readExport, type StackProvider } from "./stack-export";
 
+export interface RecoverOptions extends Target {
+  readonly file?: string;
+  readonly endpoint?: string;
+  readonly dryRun?: boolean;
+  readonly forget?: string;
+  readonly json?: boolean;
+}
+
 /** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */
 export async function recover(options: RecoverOptions): Promise<number> {
   try {
     const folder = programFolder(options.cwd);
     const [deployment, config] = await Promise.all([
       readExport(options),
-      options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
+      options.file === undefined ? stackSettings(options) : undefined,
     ]);
-    const journals = stackJournals(deployment, folder, config, options);
-    return options.forget === undefined
-      ? await writeMissingEntries(journals, deployment, options)
-      : await forget(journals, deployment, options.forget, options);
+    const open = journalOpener(deployment, folder, config, options);
+    if (options.forget !== undefined)
+      return await forget([open(undefined), open(folder)], deployment, options.forget, options);
+    // An exported file doesn't identify its backend, so the program's folder is used instead.
+    return await writeMissingEntries(open(options.file && folder), deployment, options);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     console.error(formatError(error, { action: "recover" }));
@@ -42,23 +49,28 @@ export async function recover(options: RecoverOptions): Promise<number> {
 }
 
 async function writeMissingEntries(
-  journals: StackJournals,
+  open: OpenJournal,
   deployment: Deployment,
   options: RecoverOptions,
 ): Promise<number> {
-  const byJournal = Map.groupBy(interruptedCreations(deployment), journals.journalOf);
+  const { providers, defaultProvider } = deployment;
+  const ofDefault = endpointOf(defaultProvider, options.endpoint);
+  const byProvider = new Map(providers.map((one) => [one.reference, endpointOf(one, options.endpoint)]));
+  const byEndpoint = Map.groupBy(
+    interruptedCreations(deployment),
+    ({ provider = "" }) => byProvider.get(provider) ?? ofDefault ?? missingEndpoint(),
+  );
+  const endpoints = new Set([ofDefault, ...byProvider.values()].filter((one) => one !== undefined));
   const creations: RecoveredCreation[] = [];
   const strayEntries: StrayEntry[] = [];
-  for (const journal of journals.all) {
-    creations.push(...(await writeEntries(journal, byJournal.get(journal) ?? [], options)));
-    strayEntries.push(...(await findStrayEntries(journal, deployment, journals.all)));
+  for (const journal of [...endpoints].map(open)) {
+    creations.push(...(await writeEntries(journal, byEndpoint.get(journal.endpoint) ?? [], options)));
+    strayEntries.push(...(await findStrayEntries(journal, deployment, endpoints)));
   }
   const clearCommand = deployment.pendingCreations.length > 0 ? clearCommandFor(deployment, options) : null;
-  if (options.json) {
-    console.log(
-      JSON.stringify({ dryRun: options.dryRun ?? false, creations, strayEntries, clearCommand }, null, 2),
-    );
-  } else {
+  const { dryRun = false, json } = options;
+  if (json) console.log(JSON.stringify({ dryRun, creations, strayEntries, clearCommand }, null, 2));
+  else {
     if (creations.length + strayEntries.length === 0) console.log("Nothing to recover.");
     for (const creation of creations)
       console.log(
@@ -99,14 +111,17 @@ function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOpt
   ].join("\n");
 }
 
+/** @param openers open the journal of the stack's own backend, and the journal to which `recover --file` writes */
 async function forget(
-  journals: StackJournals,
+  openers: readonly OpenJournal[],
   deployment: Deployment,
   urn: string,
   options: RecoverOptions,
 ): Promise<number> {
   const { dryRun = false, json } = options;
-  const forgotten = await forgetCreation(journals.ofBothBackends, deployment, urn, options);
+  const endpoint = options.endpoint === undefined ? "" : normalized(options.endpoint, ENDPOINT_OPTION);
+  const journals = openers.map((open) => open(endpoint));
+  const forgotten = await forgetCreation(journals, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
   const isPending = deployment.pendingCreations.some((creation) => urnForNextUp(creation) === urn);
@@ -149,99 +164,67 @@ has other creations, resolve those first.`;
 function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
   const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
   const target = stack === undefined ? [] : ["--target", stack];
-  return commandLineFor(
-    ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target],
-    options,
-  );
+  const command = ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target];
+  return commandLineFor(command, options);
 }
 
-type StackJournals = Readonly<ReturnType<typeof stackJournals>>;
+type OpenJournal = (endpoint: string) => Journal;
 
 /**
- * Opens the journals that the next `up` on this machine reads. Each endpoint has its own journal.
+ * Returns a function that opens the journals that the next `up` on this machine reads. Each endpoint of a backend has its own journal.
  *
  * @param config the stack's current configuration, if it can be read
- * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
-function stackJournals(
+function journalOpener(
   deployment: Deployment,
   folder: string,
   config: Configuration | undefined,
   options: RecoverOptions,
-) {
-  const { providers } = deployment;
+): (backend: string | undefined) => OpenJournal {
   const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
   const organization = organizationOf(deployment, options);
-  const open = (endpoint: string, backend?: string): Journal =>
+  const dir = journalDirOf(deployment, config);
+  return (backend) => (endpoint) =>
     openJournal({
-      ...{ endpoint, dir: journalDirOf(providers, config), cwd: folder, env: process.env, backend },
+      ...{ endpoint, backend, dir, cwd: folder, isDryRun: options.dryRun, warn: console.error },
       organization: () => organization,
       projectFolder: () => projectFolder,
-      isDryRun: options.dryRun,
-      warn: console.error,
     });
-  // An exported file doesn't identify its backend, so the program's folder is used instead.
-  const backend = options.file === undefined ? undefined : folder;
-  const byEndpoint = new Map<string, Journal>();
-  const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
-    const endpoint = endpointOf(provider, options.endpoint);
-    if (endpoint === undefined) return undefined;
-    const journal = byEndpoint.get(endpoint) ?? open(endpoint, backend);
-    byEndpoint.set(endpoint, journal);
-    return journal;
-  };
-  const ofDefault = journalFor(providers.find(({ isDefault }) => isDefault));
-  const byReference = new Map(providers.map((one) => [one.reference, journalFor(one)]));
-  const named =
-    options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
-  return {
-    all: [...byEndpoint.values()],
-    /** @throws CloudInfraError `config_missing` if no setting contains the address of the service */
-    journalOf({ provider = "" }: Pick<InterruptedCreation, "provider">): Journal {
-      const journal = byReference.get(provider) ?? ofDefault;
-      if (journal !== undefined) return journal;
-      throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
-        hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
-      });
-    },
-    /** Two journals: the journal of the stack's own backend, and the journal to which `recover --file` writes. */
-    ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
-  };
 }
-
-const ENDPOINT_OPTION = "the option --endpoint";
 
 /** Returns the journal folder of the next `up`. Without a usable configuration, the folder comes from the last `up`. */
 function journalDirOf(
-  providers: readonly StackProvider[],
+  { providers, defaultProvider }: Deployment,
   config: Configuration | undefined,
 ): string | undefined {
-  const ofDefault = providers.find(({ isDefault }) => isDefault);
-  const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
-  const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
-  const isUsable = config !== undefined && !hasLostAddress;
-  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
-  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
+  const hasLostEndpoint =
+    defaultProvider?.setting("cloudinfra:endpoint") !== undefined && !config?.("cloudinfra:endpoint");
+  const isUsable = config !== undefined && !hasLostEndpoint;
+  const last = isUsable ? [] : [defaultProvider, ...providers];
+  const ofLast = last.map((one) => one?.setting("cloudinfra:journalDir")).find(Boolean);
+  return config?.("cloudinfra:journalDir") ?? ofLast ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
 }
 
 /** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
 function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
-  const own = stored(provider, "endpoint");
-  const isExplicit = provider !== undefined && !provider.isDefault;
-  const address =
-    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
-  if (address === undefined) return undefined;
-  const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
+  const own = provider?.setting("cloudinfra:endpoint");
+  const ofExplicit = provider?.isDefault ? undefined : own;
+  const address = ofExplicit ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  return address && normalized(address, address === endpoint ? ENDPOINT_OPTION : undefined);
+}
+
+function missingEndpoint(): never {
+  throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+    hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+  });
+}
+
+const ENDPOINT_OPTION = "the option --endpoint";
+
+/** @throws CloudInfraError `config_invalid` if the address is not a URL */
+function normalized(address: string, setting: string | undefined): string {
   // Plain HTTP is safe here, because `recover` sends no requests.
   return parseEndpoint(address, { allowHttp: true, setting }).base;
-}
-
-function stored(provider: StackProvider | undefined, name: string): string | undefined {
-  return trimmed(provider?.setting(`cloudinfra:${name}`));
-}
-
-function trimmed(text = ""): string | undefined {
-  return text.trim() === "" ? undefined : text.trim();
 }
 
 /** The organization name that Pulumi uses in backends without organizations. */

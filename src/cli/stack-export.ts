@@ -15,7 +15,7 @@ import {
   SECRET,
   SIGNATURE,
 } from "../model/state";
-import { pulumiOutput, stackOption, type Target } from "./pulumi";
+import { pulumiOutput, type Target, trimmed } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
 export type Deployment = Readonly<ReturnType<typeof parseExport>>;
@@ -74,19 +74,16 @@ export function parseExport(text: string) {
   if (!parsed.success) {
     const [issue] = parsed.issues;
     const where = v.getDotPath(issue);
-    if (where === "version" && typeof issue.input === "number")
-      throw new CloudInfraError(
-        "input_invalid",
-        `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`,
-        { hint: "Update pulumi-cloudinfra, or export the stack with a different version of Pulumi." },
-      );
-    throw new CloudInfraError(
-      "input_invalid",
-      `the input is not a stack export${where === null ? "" : `: invalid value at ${where}`}`,
-      { hint: HINT },
-    );
+    if (where === "version" && typeof issue.input === "number") {
+      const message = `the export has version ${issue.input}, but this package reads versions ${VERSIONS.join(" and ")}`;
+      const hint = "Update pulumi-cloudinfra, or export the stack with a different version of Pulumi.";
+      throw new CloudInfraError("input_invalid", message, { hint });
+    }
+    const reason = where === null ? "" : `: invalid value at ${where}`;
+    throw new CloudInfraError("input_invalid", `the input is not a stack export${reason}`, { hint: HINT });
   }
   const { resources, pending_operations: pending } = parsed.output.deployment;
+  const providers = resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf);
   return {
     resources: resources.map(typed),
     /** The interrupted creations of projects and instances, the latest first. */
@@ -96,7 +93,8 @@ export function parseExport(text: string) {
       return [{ ...typed(resource), kind, inputs: parseDeclared(plaintextOf(resource.inputs)) }];
     }),
     /** The default and explicit providers of this package. */
-    providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
+    providers,
+    defaultProvider: providers.find(({ isDefault }) => isDefault),
     /** The URNs of all resources and pending operations. */
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
   };
@@ -133,7 +131,7 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
 function providerOf({ urn, id, inputs }: ExportedResource) {
   const setting = (key: string): string | undefined => {
     const value = plaintext(inputs[key]);
-    return typeof value === "string" ? value : undefined;
+    return typeof value === "string" ? trimmed(value) : undefined;
   };
   const name = setting(PROVIDER_NAME);
   return {
@@ -153,21 +151,17 @@ function providerOf({ urn, id, inputs }: ExportedResource) {
 export function explicitProvider({ providers }: Deployment, name: string): StackProvider {
   const [found, ...others] = providers.filter((one) => one.name === name || one.urn === name);
   const other = others.find(({ urn }) => urn !== found?.urn);
-  if (found !== undefined && other !== undefined)
-    throw new CloudInfraError(
-      "config_invalid",
-      `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`,
-      { hint: "Specify the URN of a provider with --provider." },
-    );
+  if (found !== undefined && other !== undefined) {
+    const message = `the stack has several providers "${name}", such as ${found.urn} and ${other.urn}`;
+    const hint = "Specify the URN of a provider with --provider.";
+    throw new CloudInfraError("config_invalid", message, { hint });
+  }
   if (found !== undefined) return found;
   const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
-  throw new CloudInfraError(
-    "config_missing",
-    `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`,
-    {
-      hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
-    },
-  );
+  const message = `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`;
+  throw new CloudInfraError("config_missing", message, {
+    hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
+  });
 }
 
 const secret = v.object({ [SIGNATURE]: v.literal(SECRET) });
@@ -189,16 +183,10 @@ function plaintextOf(values: object): Properties {
 }
 
 /** Reads an export with decrypted secrets from a file, from standard input (`-`), or by default from Pulumi's CLI. */
-export async function readExport({
-  cwd,
-  stack,
-  file,
-}: Target & { readonly file?: string }): Promise<Deployment> {
+export async function readExport(options: Target & { readonly file?: string }): Promise<Deployment> {
+  const { cwd, file } = options;
   if (file === "-") return parseExport(await readAll(process.stdin));
-  if (file === undefined)
-    return parseExport(
-      await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]),
-    );
+  if (file === undefined) return parseExport(await pulumiOutput(options, ["stack", "export"]));
   const absolute = path.resolve(cwd, file);
   const text = await readFile(absolute, "utf8").catch((cause: unknown) => {
     throw new CloudInfraError("input_invalid", `can't read the export ${absolute}`, {

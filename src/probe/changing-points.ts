@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Accepted, ApiObject } from "../api/client";
 import { isCloudInfraError } from "../diagnostics/error";
 import type { Normalization } from "../emulator";
+import { hasFingerprint } from "../model/changes";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal, type Operation } from "../polling/wait";
@@ -94,12 +95,12 @@ export class Run {
   }
 
   create(fields: WireFields, options?: CreateOptions, kind: "project" | "instance" = "instance") {
-    return this.exchanges.attempt("POST", this.life.create(kind, fields, options));
+    return this.exchanges.attempt(this.life.create(kind, fields, options));
   }
 
   poll(operation: Operation) {
     const { operations } = this.life.session.client;
-    return this.exchanges.attempt("GET", operations.poll(operation, this.life.context()));
+    return this.exchanges.attempt(operations.poll(operation, this.life.context()));
   }
 
   /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */
@@ -143,9 +144,9 @@ export class Run {
     try {
       return { lists, reads: (await life.session.client.instances.get(id, life.context())).fields };
     } catch (error) {
-      if (!isCloudInfraError(error) || !["not_found", "unsupported"].includes(error.code)) throw error;
-      if (error.code === "unsupported") this.canGet = false;
-      return { lists, reads: this.canGet ? undefined : lists };
+      if (isCloudInfraError(error) && error.code === "not_found") return { lists, reads: undefined };
+      if (isCloudInfraError(error) && error.code === "unsupported") return { lists, reads: lists };
+      throw error;
     }
   }
 
@@ -160,8 +161,8 @@ export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number
   const longest = Math.max(lists, reads);
   if (longest === 0) return run.works("lag", "Lists and reads show changes immediately", { lagMs: 0 });
   const lagIn = lists > 0 && reads > 0 ? "both" : lists > 0 ? "lists" : "reads";
-  const isPart = (part: Shown<number>): boolean => Math.max(part.lists, part.reads) > 0;
-  const lagPart = isPart(objects) && isPart(fields) ? "all" : isPart(objects) ? "objects" : "fields";
+  const lags = (part: Shown<number>): boolean => Math.max(part.lists, part.reads) > 0;
+  const lagPart = lags(objects) && lags(fields) ? "all" : lags(objects) ? "objects" : "fields";
   const what = { all: "All changes", objects: "New instances", fields: "Updates" }[lagPart];
   const observation = `${what}: lists show them ${after(lists)}, reads ${after(reads)}`;
   const lagMs = momentOf(Math.min(longest, PAUSES_MS.length - 1));
@@ -213,9 +214,7 @@ export interface Values {
 export function reportValues(run: Run, created: WireFields, relabeled: Values | undefined) {
   const { sent, canGet } = run;
   const names = Object.keys(sent).filter((name) => name !== "public_ip");
-  const postIgnores = names.filter(
-    (name) => name in created && isEmpty(created[name]) && !isEmpty(sent[name]),
-  );
+  const postIgnores = names.filter((name) => name in created && isEmpty(created[name]));
   const unshown = canGet ? names.filter((name) => !(name in created)) : [];
   const pairs: Values[] = [{ wanted: sent, shown: created }, ...(relabeled ? [relabeled] : [])];
   const isNormalized = (name: string): boolean =>
@@ -259,7 +258,7 @@ function normalizationsOf({ wanted, shown = {} }: Values): Normalization[] {
     if (before.toLowerCase() === after) found.add("lower-case");
   }
   const keys: unknown[] = Array.isArray(shown.ssh_keys) ? shown.ssh_keys : [];
-  if (keys.some((key) => String(key).startsWith("SHA256:"))) found.add("fingerprints");
+  if (hasFingerprint(keys)) found.add("fingerprints");
   else if (keys.length > 0 && !isDeepStrictEqual(keys, wanted.ssh_keys)) found.add("bare-keys");
   return [...found];
 }

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Behaviour } from "../emulator";
 import { isMap, type WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import {
@@ -178,7 +177,7 @@ class Changes {
     const body = JSON.stringify({ ...all, ...fields });
     const { instances } = life.session.client;
     const request = instances.update(this.id, body, revision ?? "", life.context());
-    const sent = await exchanges.attempt("PUT", request);
+    const sent = await exchanges.attempt(request);
     if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
     await this.run.settle(sent.result);
     return sent;
@@ -195,7 +194,6 @@ function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
     const observation = `Rejected (${causeOf(first)})`;
     return run.limited("update", observation, "Changes fail: use `replaceOnChanges` or `ignoreChanges`");
   }
-  const putReply = statusCode(first, [200, 204, 202]);
   const isSlim = status === 200 && !("flavor" in first.json);
   const observation = parts(
     String(status),
@@ -204,9 +202,9 @@ function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
     !isOddAccepted && "labels with capitals or spaces are rejected",
   );
   return run.works("update", observation, {
-    ...(putReply && { putReply }),
+    putReply: statusCode(first, [200, 204, 202]),
     ...(status === 200 && { writeReply: isSlim ? "slim" : "full" }),
-    ...(isBare(first) && { acceptedReply: "bare" }),
+    acceptedReply: isBare(first) ? "bare" : undefined,
   });
 }
 
@@ -240,7 +238,7 @@ function reportFields(run: Run, results: readonly (string | undefined)[]) {
 async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
   const { life } = run;
   const request = life.session.client.instances.delete(id, life.context());
-  const { result, exchange } = await run.exchanges.attempt("DELETE", request);
+  const { result, exchange } = await run.exchanges.attempt(request);
   if (result === undefined) return reportDeletion(run, exchange, created);
   await run.settle(result);
   const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
@@ -259,11 +257,8 @@ async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Pro
 
 /** @param reads undefined if the service rejected the deletion */
 function reportDeletion(run: Run, exchange: Exchange, created: WireFields, reads?: Reads) {
-  const status = statusCode(exchange, [204, 202, 200, 405]);
-  const behaviour: Partial<Behaviour> = {
-    ...(status && { deleteObject: status }),
-    ...(isBare(exchange) && { acceptedReply: "bare" }),
-  };
+  const deleteObject = statusCode(exchange, [204, 202, 200, 405]);
+  const behaviour = { deleteObject, acceptedReply: isBare(exchange) ? "bare" : undefined } as const;
   if (reads === undefined) {
     const isOffered = ![404, 405, 501].includes(exchange.reply.status);
     const consequence = isOffered
@@ -288,16 +283,11 @@ function reportDeletion(run: Run, exchange: Exchange, created: WireFields, reads
     !run.canGet || (isIn("lists") && isIn("reads")) ? "both" : isIn("lists") ? "lists" : "reads";
   const places = softDeleteIn === "both" ? "lists and reads" : softDeleteIn;
   const end = Number.isFinite(last) ? `, and disappears ${after(last)}` : "";
-  return run.works(
-    "deletion",
-    `${reply}; the instance remains visible in ${places} with the status ${left.status}${end}`,
-    {
-      ...behaviour,
-      ...{ softDelete: String(left.status), softDeleteIn },
-      ...(Number.isFinite(last) && { softDeleteMs: momentOf(last) }),
-    },
-    "The provider treats it as deleted",
-  );
+  const softDelete = String(left.status);
+  const observation = `${reply}; the instance remains visible in ${places} with the status ${softDelete}${end}`;
+  const softDeleteMs = Number.isFinite(last) ? momentOf(last) : undefined;
+  const switches = { ...behaviour, softDelete, softDeleteIn, softDeleteMs } as const;
+  return run.works("deletion", observation, switches, "The provider treats it as deleted");
 }
 
 /** Reports whether a 202 reply contains neither an operation nor a `Location` header. */

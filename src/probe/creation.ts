@@ -1,7 +1,6 @@
 import { v4 as uuidV4 } from "uuid";
 import type { Accepted } from "../api/client";
 import { isTransient, retryAfterMs } from "../api/retry";
-import type { Behaviour } from "../emulator";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
@@ -23,7 +22,7 @@ export async function createProject(run: Run, region: unknown): Promise<boolean>
   }
   run.sent = { ...run.sent, project: id };
   const projectPost = statusCode(exchange, [200, 201, 202]);
-  run.works("projectCreation", String(exchange.reply.status), projectPost && { projectPost });
+  run.works("projectCreation", String(exchange.reply.status), { projectPost });
   return true;
 }
 
@@ -122,11 +121,10 @@ async function replay(run: Run, key: string, first: Exchange): Promise<void> {
   const { exchange: other } = await run.create({ ...run.sent, name: `${run.life.name}-other` }, repeat);
   if (other.reply.status < 300)
     return run.works("keyReuse", "Another request with the key returned the first result");
-  const keyReuseStatus = statusCode(other, [422, 409, 400]);
-  const { code: keyReuseCode } = other.json;
+  const { code } = other.json;
   run.works("keyReuse", `Another request with the key was rejected (${causeOf(other, "code")})`, {
-    ...(keyReuseStatus && { keyReuseStatus }),
-    ...(typeof keyReuseCode === "string" && { keyReuseCode }),
+    keyReuseStatus: statusCode(other, [422, 409, 400]),
+    keyReuseCode: typeof code === "string" ? code : undefined,
   });
 }
 
@@ -137,12 +135,10 @@ export async function createDuplicate(run: Run): Promise<void> {
   if (status < 300) return run.works("duplicateNames", "Are accepted", { uniqueNames: false });
   const detail = problem?.detail ?? "";
   const isGeneral = status === 409 && detail !== "" && !detail.includes(run.life.name);
-  run.works(
-    "duplicateNames",
-    `Are rejected (${causeOf(exchange, isGeneral ? "detail" : "code")})`,
-    { uniqueNames: true, ...(isGeneral && { conflictDetail: detail }) },
-    "With a `name` of your own, a replacement requires `deleteBeforeReplace`",
-  );
+  const observation = `Are rejected (${causeOf(exchange, isGeneral ? "detail" : "code")})`;
+  const consequence = "With a `name` of your own, a replacement requires `deleteBeforeReplace`";
+  const conflictDetail = isGeneral ? detail : undefined;
+  run.works("duplicateNames", observation, { uniqueNames: true, conflictDetail }, consequence);
 }
 
 async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "instance"): Promise<void> {
@@ -153,7 +149,7 @@ async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "in
   const [cause, fix] = [causeOf(exchange), "Fix the cause, and run the probe again"];
   if (forbiddenStatus === undefined) return run.fails("creation", `No ${what} was created (${cause})`, fix);
   const place = isHidden ? ` in project ${life.projectId}, or the project doesn't exist` : "";
-  const behaviour = { ...(!isHidden && { readOnlyToken: true }), forbiddenStatus };
+  const behaviour = { readOnlyToken: isHidden ? undefined : true, forbiddenStatus };
   run.fails("creation", `Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour);
 }
 
@@ -166,11 +162,8 @@ function reportCreation(run: Run, creation: Exchange) {
   const body = `${hasBody ? "an operation or object" : "nothing"} in the body`;
   const place = `Location: ${describeLink(location, locationOrigin)}`;
   const observation = parts(String(reply.status), body, place);
-  run.works("creation", observation, {
-    location,
-    ...(locationOrigin && { locationOrigin }),
-    ...(reply.status === 202 && !hasBody && { acceptedReply: "location" }),
-  });
+  const acceptedReply = reply.status === 202 && !hasBody ? "location" : undefined;
+  run.works("creation", observation, { location, locationOrigin, acceptedReply });
 }
 
 function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[]) {
@@ -193,13 +186,8 @@ function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[
     operationMs === undefined ? "the end is not dated" : `took ${formatDuration(operationMs)}`,
     wait && `Retry-After: ${wait.retryAfter} s${RETRY_AFTER[wait.retryAfterForm]}`,
   );
-  const behaviour: Partial<Behaviour> = {
-    ...(progress && { progress }),
-    ...{ finishedAt: typeof last.finished_at === "string", resultLink },
-    ...(resultOrigin && { resultOrigin }),
-    ...(operationMs !== undefined && { operationMs }),
-    ...wait,
-  };
+  const finishedAt = typeof last.finished_at === "string";
+  const behaviour = { progress, finishedAt, resultLink, resultOrigin, operationMs, ...wait } as const;
   const slow = "Pulumi's display shows no percentage, and waits are up to 20% longer";
   run.works("operation", observation, behaviour, progress === "absent" ? slow : undefined);
 }

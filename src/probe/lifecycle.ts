@@ -224,10 +224,9 @@ export class Lifecycle {
     for (const kind of ["instance", "project"] as const) {
       const hasRest = kind === "project" && remains.size > 0; // a project with instances can't be deleted
       for (const id of found[kind]) {
-        const what = `${kind} ${id}`;
         const place = kind === "instance" ? projects[0] : undefined;
         const remove = async (): Promise<boolean> => !hasRest && (await this.remove(kind, id, place));
-        if (!(await attempt(what, remove))) remains.add(what);
+        if (!(await attempt(`${kind} ${id}`, remove))) remains.add(`${kind} ${id}`);
       }
     }
     if (failure !== undefined) {
@@ -287,8 +286,7 @@ export class Lifecycle {
       await removeObject(this.context(kind), id, project);
       return true;
     } catch (error) {
-      if (isCloudInfraError(error) && (error.code === "unsupported" || error.code === "not_found"))
-        return false;
+      if (isCloudInfraError(error) && ["unsupported", "not_found"].includes(error.code)) return false;
       throw error;
     }
   }

@@ -14,6 +14,7 @@ import {
   type List,
   Reader,
   type Samples,
+  statusCode,
 } from "./reading";
 import {
   type Finding,
@@ -168,7 +169,7 @@ export const readingPoints = {
       return limited(observation, "A refresh of a few objects fails with this error");
     const consequence =
       "The provider reads lists instead, which takes more time in projects with many instances";
-    return limited(observation, consequence, status === 404 || status === 405 ? { getObject: status } : {});
+    return limited(observation, consequence, { getObject: statusCode(single, [404, 405]) });
   }),
   listItems: instancePoint("List items", (_, { single, item = {} }) => {
     if (single?.reply.status !== 200) return works("Are the only source of values");
@@ -193,19 +194,16 @@ export const readingPoints = {
     if (places.length > 0) {
       const revision = isWeak ? "weak" : etag === undefined ? "body" : field ? "both" : "header";
       const observation = `${places.length === 1 ? "Only in" : "In"} ${places.join(" and ")}`;
-      return works(observation, { revision, ...(field && { revisionField: field }) });
+      return works(observation, { revision, revisionField: field });
     }
     if (revisionOf(item, undefined, undefined).revision !== undefined)
       return limited("Only in lists", "Each update also reads lists", { revision: "body" });
     const revisionField = Object.keys(instance).find((name) => UNUSUAL_REVISIONS.test(name));
     const required = "Updates require the setting `revisionField`";
-    if (revisionField !== undefined)
-      return limited(
-        `Perhaps in the field ${revisionField}`,
-        required,
-        { revision: "body", revisionField },
-        { revisionField },
-      );
+    if (revisionField !== undefined) {
+      const switches = { revision: "body", revisionField } as const;
+      return limited(`Perhaps in the field ${revisionField}`, required, switches, { revisionField });
+    }
     const consequence =
       "Updates fail: use `replaceOnChanges`, or set `revisionField` if another field has it";
     return limited("Not found", consequence, { revision: "none" });
@@ -296,7 +294,7 @@ function judgePages(
   const isAccepted = reply.status === 200;
   const isLast = cursorOf(page) === undefined;
   const isShort = isAccepted && !isLast && items.length < 200;
-  const behaviour = { ...limit, ...(isShort && { pageSize: items.length }) };
+  const behaviour = { ...limit, pageSize: isShort ? items.length : undefined };
   const accepted = isAccepted ? "accepts limit=200" : `rejects limit=200 (${reply.status})`;
   const size = isLast ? `${items.length} on one page` : `pages of ${items.length}`;
   const incomplete = "Refreshes and lookups fail, because lists are incomplete";

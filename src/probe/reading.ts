@@ -35,24 +35,20 @@ export class Exchanges {
   };
 
   /**
-   * Waits for a request that the service may reject.
+   * Waits for a request that the service may reject, and returns its last exchange.
    *
-   * @param method the method of the request, which must be the latest request with this method
    * @throws CloudInfraError if there is no reply, or if the probe was interrupted
    */
-  async attempt<T>(
-    method: WireRequest["method"],
-    request: Promise<T>,
-  ): Promise<{ result?: T; error?: CloudInfraError; exchange: Exchange }> {
-    const outcome = await request.then(
+  async attempt<T>(request: Promise<T>) {
+    const outcome: { result?: T; error?: CloudInfraError } = await request.then(
       (result) => ({ result }),
       (error: unknown) => {
         if (!isCloudInfraError(error) || error.status === undefined || error.code === "aborted") throw error;
         return { error };
       },
     );
-    const exchange = this.all.findLast(({ request }) => request.method === method);
-    if (exchange === undefined) throw new Error(`no ${method} was sent`);
+    const exchange = this.all.at(-1);
+    if (exchange === undefined) throw new Error("no request was sent");
     return { ...outcome, exchange };
   }
 }
@@ -127,11 +123,10 @@ export class Reader {
       return { access: { ...access, error } };
     }
     const { error, page } = projects;
-    if (error !== undefined && !(error.code === "bad_reply" && "items" in page.json)) {
-      const isElsewhere = error.code === "not_this_service" || error.code === "not_found";
-      return { access: { ...access, error, elsewhere: isElsewhere ? await this.findApi(base) : undefined } };
-    }
-    return { access, samples: await this.samples(projects) };
+    if (error === undefined || (error.code === "bad_reply" && "items" in page.json))
+      return { access, samples: await this.samples(projects) };
+    const isElsewhere = error.code === "not_this_service" || error.code === "not_found";
+    return { access: { ...access, error, elsewhere: isElsewhere ? await this.findApi(base) : undefined } };
   }
 
   async samples(projects: List) {
@@ -163,7 +158,7 @@ export class Reader {
     options: { query?: Readonly<Record<string, string>>; token?: string } = {},
   ): Promise<Exchange> {
     const request = this.session.client.get({ path, ...options }, this.call);
-    return (await this.exchanges.attempt("GET", request)).exchange;
+    return (await this.exchanges.attempt(request)).exchange;
   }
 
   /** Reads the first page like the provider, and then two pages of one object each. */
@@ -171,7 +166,7 @@ export class Reader {
     const { projects, instances } = this.session.client;
     const pages = name === "projects" ? projects.pages(this.call) : instances.pages({}, this.call);
     const first = find(pages, () => true);
-    const { error, exchange: page } = await this.exchanges.attempt("GET", first);
+    const { error, exchange: page } = await this.exchanges.attempt(first);
     const isLimited = ({ request: { url } }: Exchange): boolean =>
       url.searchParams.get("limit") === "200" && url.pathname.endsWith(`/${name}`);
     /** Differs from the page if the service rejects `limit=200`. */
@@ -209,7 +204,7 @@ export class Reader {
       const isInstance = ({ objects }: Page): boolean =>
         objects.some((one: ApiObject) => one.id === String(instance?.id));
       const pages = this.session.client.instances.pages(filter, this.call);
-      const { result, error } = await this.exchanges.attempt("GET", find(pages, isInstance));
+      const { result, error } = await this.exchanges.attempt(find(pages, isInstance));
       const none = await this.get("/instances", { query: { [name]: `no-${value}` } });
       if (error !== undefined) faults.push(`${name} is rejected (${error.status})`);
       else if (result === undefined) faults.push(`${name} omits a matching instance`);

@@ -9,7 +9,8 @@ import type { Behaviour } from "../emulator";
  */
 type Verdict = "works" | "limited" | "fails" | "unknown";
 
-type Switches = Partial<Behaviour>;
+/** The switches that the probe has observed. A switch is undefined if the probe can't tell its value. */
+export type Switches = { readonly [Name in keyof Behaviour]?: Behaviour[Name] | undefined };
 type Settings = { readonly [Name in SettingName]?: string };
 
 export interface Result {
@@ -38,9 +39,14 @@ export type Points<Facts> = Readonly<Record<string, Point<Facts>>>;
 
 export const point = <Facts>(title: string, judge: Point<Facts>["judge"]): Point<Facts> => ({ title, judge });
 
-export const works = (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
-  ...{ verdict: "works", observation, behaviour, consequence },
-});
+const withBehaviour =
+  (verdict: "works" | "unknown") =>
+  (observation: string, behaviour: Switches = {}, consequence?: string): Result => ({
+    ...{ verdict, observation, behaviour, consequence },
+  });
+
+export const works = withBehaviour("works");
+export const unknown = withBehaviour("unknown");
 
 const withConsequence =
   (verdict: "limited" | "fails") =>
@@ -50,10 +56,6 @@ const withConsequence =
 
 export const limited = withConsequence("limited");
 export const fails = withConsequence("fails");
-
-export const unknown = (observation: string, behaviour: Switches = {}): Result => ({
-  ...{ verdict: "unknown", observation, behaviour },
-});
 
 export function judge<Facts>(points: Points<Facts>, facts: Facts): Finding[] {
   return Object.entries(points).flatMap(([point, { title, judge }]) => {
@@ -81,7 +83,8 @@ export function requiredSettings(findings: readonly Finding[]): Readonly<Record<
 }
 
 export function observedBehaviour(findings: readonly Finding[]): Partial<Behaviour> {
-  return Object.assign({}, ...findings.map(({ behaviour }) => behaviour));
+  const switches = findings.flatMap(({ behaviour = {} }) => Object.entries(behaviour));
+  return Object.fromEntries(switches.filter(([, value]) => value !== undefined));
 }
 
 const MARKS = { works: "✓", limited: "!", fails: "✗", unknown: "?" } as const;

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { commandLine } from "../../src/cli/commands";
+import { commandLine } from "../../src/cli/main";
 
 /** Parses a command line without running it: its options, or the error message. */
 export async function parseCommandLine(...args: string[]): Promise<{ options: object } | { error: string }> {

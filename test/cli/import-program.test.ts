@@ -63,6 +63,12 @@ describe("an instance is declared as the service returns it", () => {
     ],
     ["without its private address", { public_ip: null, ip_address: "10.0.0.4" }, {}],
     [
+      "with its public address, if the service shows only that there is one",
+      { public_ip: true, ip_address: "203.0.113.1" },
+      { publicIp: "203.0.113.1" },
+    ],
+    ["without a public address, if the service shows that there is none", { public_ip: false }, {}],
+    [
       "with references as objects",
       { image: { id: 7, slug: "x" }, flavor: { slug: "s-1", regions: [] }, network: { name: "n2" } },
       { image: "7", flavor: "s-1", network: "n2" },
@@ -122,6 +128,12 @@ describe("a value that a program can't express is not declared, and a comment gi
       "sshKeys: the service returned fingerprints",
     ],
     ["a public address that is an object", { public_ip: { mode: "auto" } }, {}, "publicIp: "],
+    [
+      "a public address that the service doesn't return",
+      { public_ip: true },
+      {},
+      "publicIp: the service returned no mode, but true in public_ip",
+    ],
   ])("%s", (_, fields, args, comment) => {
     const { resources, comments } = written({ ...usual, ...fields });
     expect(resources.map(({ args }) => args)).toEqual([{ ...usual, ...args }]);
@@ -237,6 +249,7 @@ describe("for arbitrary replies of the service", () => {
           const mentioned = (path: string): boolean => comments.some((line) => line.includes(path));
           for (const { name, wire, type } of instanceFields) {
             if (isEmpty(fields[wire]) || type === "labels") continue;
+            if (wire === "public_ip" && fields[wire] === false) continue;
             expect(one.args[name] !== undefined || mentioned(`${name}`), `${name} of ${id}`).toBe(true);
           }
           const own = labelsOf(one.args.labels);

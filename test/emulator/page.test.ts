@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
 import { describe, expect, it } from "vitest";
-import { commandLine } from "../../src/cli/commands";
+import { commandLine } from "../../src/cli/main";
 import { Controls } from "../../src/emulator/controls";
 import { faultKinds } from "../../src/emulator/faults";
 import { normalizations } from "../../src/emulator/normalization";

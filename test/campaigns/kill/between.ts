@@ -31,7 +31,7 @@ export class Changes {
     }
   }
 
-  /** Removes the option `import`, because the object no longer exists. */
+  /** Removes the option `import`, as the error says if the object no longer exists or has to be replaced. */
   dropImports(): void {
     this.words.push("took `import` out");
     this.#dropsImports = true;

@@ -196,7 +196,8 @@ async function untilSuccess(
     const isUnclear = isHidden && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
     if (output.includes("`pulumi state delete <urn>`")) await forgetGone(scene);
-    if (wanted && output.includes("specified by the `import` option, doesn't exist")) {
+    const isImportGone = output.includes("specified by the `import` option, doesn't exist");
+    if (wanted && (isImportGone || output.includes("code import_differs"))) {
       changes.dropImports();
       scene.machine.write(changes.in(wanted));
     }
