@@ -3,11 +3,11 @@ import { inspect } from "node:util";
 import { type CloudInfraError, type ErrorCode, isCloudInfraError } from "./error";
 import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
-import { cleanLine, redact, type SecretForms, truncated } from "./redact";
+import { cleanLine, oneLine, redact, type SecretForms, truncated } from "./redact";
 
 /** The context in which an error is formatted. */
 export interface ErrorContext {
-  /** The action that failed, such as `creating instance "web"`. */
+  /** The action that failed, such as `creating instance "web"`. The action isn't redacted, because Pulumi displays resource names. */
   action: string;
   /** Converts a field name of the API to a property name, such as public_ip to publicIp. @default the field name */
   propertyOf?: ((wireField: string) => string) | undefined;
@@ -39,7 +39,8 @@ export function formatError(error: unknown, context: ErrorContext): string {
       .join("\n");
   }
   const faults = readFaults(error, context);
-  const headline = `${context.action} failed: ${resultOf(error)}`;
+  const result = resultOf(error);
+  const headline = `${context.action} failed: ${result}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
@@ -53,7 +54,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const named = (text: string) => withArgumentsOf(context.provider, clean(text));
   const isAboutSettings = error.code === "config_invalid" || error.code === "config_missing"; // others may quote the service
   return [
-    isAboutSettings ? named(headline) : clean(headline),
+    `${oneLine(context.action)} failed: ${isAboutSettings ? named(result) : clean(result)}`,
     ...below.map((line) => `  ${clean(line)}`),
     ...(hint ? [`  ${named(`hint: ${withPeriod(hint)}`)}`] : []),
     `  docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,

@@ -27,9 +27,6 @@ export class SecretForms {
   /** The lowercase forms, by their first and by their last characters. A text without these characters can't contain the form. */
   private readonly index = new Map<string, Set<string>>();
 
-  /** @param shared additional secrets, which may be extended later */
-  constructor(private readonly shared?: SecretForms) {}
-
   add(secrets: Iterable<string>): this {
     for (const secret of secrets) {
       if (this.secrets.has(secret)) continue;
@@ -40,12 +37,12 @@ export class SecretForms {
   }
 
   get isEmpty(): boolean {
-    return this.index.size === 0 && (this.shared?.isEmpty ?? true);
+    return this.index.size === 0;
   }
 
   /** Returns the forms that a lowercase text may contain. */
   candidatesIn(lower: string): ReadonlySet<string> {
-    const found = new Set<string>(this.shared?.candidatesIn(lower));
+    const found = new Set<string>();
     for (let at = 0; at + MIN_SECRET_LENGTH <= lower.length; at += 1) {
       for (const form of this.index.get(lower.slice(at, at + MIN_SECRET_LENGTH)) ?? []) found.add(form);
     }

@@ -4,7 +4,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isLaterMoment } from "../model/outputs";
 import { identityKey, projectKind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
-import { deadlineIn, remainingMs } from "../polling/clock";
+import { remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 import { RELEASE_CREATION } from "./partial-state";
@@ -126,6 +126,9 @@ export function noLongerExists(context: Context, id: string): CloudInfraError {
   });
 }
 
+const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
+const LISTED_MS = 30_000;
+
 /**
  * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes. If the deadline of the call is earlier, a
  * quarter of the remaining time is reserved for subsequent work.
@@ -137,20 +140,20 @@ export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiOb
   const { finder, clock } = context.session;
   const { kind, id } = ref;
   const left = remainingMs(context.deadline, clock);
-  const isEarly = left <= CATCHING_UP_MS;
-  const deadline = isEarly ? deadlineIn(Math.floor(left * 0.75), clock) : context.deadline;
+  const reservedMs = left > LISTED_MS ? 0 : left / 4;
   return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
-    const result = await readUntil(
-      { ...context, deadline },
-      () => finder.findInList(ref, context),
-      (seen) => "found" in seen,
-      () => "catching up",
-    );
-    // A list may omit values, or return values in a different form.
-    if ("found" in result) return finder.completeListItem(result.found, ref, context);
-    if (isEarly) {
-      const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
-      throw new CloudInfraError("timeout", message, { resultId: id });
+    for (const pause of PAUSES_MS) {
+      const available = remainingMs(context.deadline, clock) - reservedMs;
+      if (available > 0) {
+        await clock.sleep(Math.min(pause, available), context.signal);
+        const result = await finder.findInList(ref, context);
+        // A list may omit values, or return values in a different form.
+        if ("found" in result) return finder.completeListItem(result.found, ref, context);
+      }
+      if (available <= pause) {
+        const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
+        throw new CloudInfraError("timeout", message, { resultId: id });
+      }
     }
     await requireSameForm(context, ref);
     return undefined;
@@ -231,7 +234,7 @@ export async function readUntil<T>(
     const limit =
       patience === "deadline" ? left : Math.min(left, began + CATCHING_UP_MS - session.clock.now());
     const pause = Math.min(wanted, MAX_PAUSE_MS, limit);
-    if (pause < 1) break;
+    if (pause <= 0) break;
     await session.clock.sleep(pause, signal);
     seen = await read();
   }

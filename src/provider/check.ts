@@ -271,7 +271,7 @@ async function formerPurposes(
 /** Returns the failure for a creation that was started with a different provider or endpoint, where the object may exist. */
 function unfinishedElsewhere(
   { name }: Kind,
-  { urn, endpoint, provider }: Entry,
+  { endpoint, provider }: Entry,
   now: { readonly endpoint: string | undefined; readonly provider: string | undefined },
 ): string {
   const moved =
@@ -282,7 +282,7 @@ function unfinishedElsewhere(
     `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} may have created an object ` +
     `there, but the resource now uses ${nameOfProvider(now.provider)} at ${now.endpoint}. Switch back to the original provider and endpoint, ` +
     `and run \`pulumi up\` to finish that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
-    `Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
+    `Then run \`npx pulumi-cloudinfra recover --forget <urn>\``
   );
 }
 

@@ -5,11 +5,11 @@ import { comparableEndpoint } from "../api/endpoint";
 import { PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { cleanLine, SecretForms } from "../diagnostics/redact";
+import { cleanLine, type SecretForms } from "../diagnostics/redact";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
-import { type SecretSource, secretsOf } from "../model/secrets";
+import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Clock, type Deadline, deadlineIn, parseDuration, systemClock } from "../polling/clock";
 import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
@@ -80,14 +80,14 @@ export class Sessions {
     return this.session?.client.tokens ?? [];
   }
 
-  /** Returns the secrets that messages about a resource must not contain: its own, the long secrets of other resources, and all tokens. */
-  secretsFor(own: readonly SecretSource[]): SecretForms {
-    return new SecretForms(this.tracker.secrets.add(this.tokens)).add(secretsOf(...own).strings);
+  /** All tokens and secrets of this process. Messages must not contain them, although replies may contain them. */
+  get secrets(): SecretForms {
+    return this.tracker.secrets.add(this.tokens);
   }
 
-  /** Removes secrets and control characters from a message of one line. @param own the sources of the resource's own secrets */
-  clean(message: string, own: readonly SecretSource[] = []): string {
-    return cleanLine(message, this.secretsFor(own));
+  /** Removes secrets and control characters from a message of one line. */
+  clean(message: string): string {
+    return cleanLine(message, this.secrets);
   }
 
   /** Returns the session for check and diff, or `undefined` in a preview without valid settings. */

@@ -1,11 +1,12 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
+import { sentFields } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
-import { completeCreation, fitToProgram, needsReplacement } from "./create/completion";
+import { completeCreation, fitToProgram } from "./create/completion";
 import { adopt, idToAdopt } from "./create/import-option";
 import { type CreationEnd, keyAfter, nextKey, runCreation } from "./create/run";
 import {
@@ -79,11 +80,11 @@ async function resumeCreation(
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
-  const { kind, session } = context;
-  const isReplaced = needsReplacement(kind, left, inputs, session.tracker.optionsOf(inputs.key));
+  const isInOtherProject = inputs.project !== sentFields(left).project;
   const end = await runCreation(context, inputs, left, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
-      const isLeft = isReplaced && isCloudInfraError(error) && (await isLeftAlone(context, left, error));
+      const isLeft =
+        isInOtherProject && isCloudInfraError(error) && (await isLeftAlone(context, left, error));
       if (!isLeft) throw error;
       return { kind: "failed", error };
     },

@@ -98,13 +98,13 @@ export interface ProviderEnvironment {
 /** Creates the provider for projects or instances. The provider parses properties, runs calls, and formats errors. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Cleans status messages, because even an id may contain a secret. `own` contains the sources of the resource's own secrets. */
-  const cleanLog = (own: readonly SecretSource[]): StatusLogs => ({
+  /** Cleans status messages, because even an id may contain a secret. */
+  const cleanLog: StatusLogs = {
     statusLogFor: (urn) => {
       const { write } = log.statusLogFor(urn);
-      return { write: (message) => write(sessions.clean(message, own)) };
+      return { write: (message) => write(sessions.clean(message)) };
     },
-  });
+  };
   /** Runs a call. `id` is the id of an existing object. `seal` serializes outputs and marks secrets. */
   async function run<T>(
     action: keyof typeof VERBS,
@@ -128,11 +128,10 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const formerSecrets = former.length === 0 ? undefined : former;
       return { bag: toBag({ ...outputs, formerSecrets }, names), former };
     };
-    const statusLog = cleanLog(secretSources).statusLogFor(sessions.tracker.displayUrnOf(resource));
+    const statusLog = cleanLog.statusLogFor(sessions.tracker.displayUrnOf(resource));
     const progress = new Progress(statusLog, VERBS[action], { clock: sessions.clock, inCi }).begin();
     try {
-      const warn = async (message: string) => sessions.printWarning(sessions.clean(message, secretSources));
-      const session = { ...sessions.open(), warn };
+      const session = sessions.open();
       const deadline = deadlineOf(session, action, resource);
       const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
@@ -158,16 +157,17 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     { urn, key }: HiddenInputs,
     { id, known, call }: { id: string | undefined; known: readonly SecretSource[]; call?: FailedCall },
   ): string {
-    const name = resourceName(urn) ?? id ?? "";
+    const shownId = sessions.clean(id ?? "");
+    const name = resourceName(urn) ?? shownId;
     // Without a check in this run, the name comes from the state, so it may be outdated.
     const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
-    const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
+    const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${shownId})` : "";
     const circumstances = {
       action: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       provider: sessions.provider,
       call,
-      secrets: sessions.secretsFor(known),
+      secrets: sessions.secrets,
       secretProperties: secretsOf(...known).names,
     };
     return layOut(formatError(error, circumstances));
@@ -188,12 +188,11 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const isNew = Object.keys(inputsBefore).length === 0;
       const olds = isNew ? undefined : parseDesired(inputsBefore);
       const news = parseDeclared(program);
-      const own = [news, olds ?? {}];
-      sessions.tracker.recordSecrets(...own);
-      const { inputs, failures } = await checkResource(kind, sessions, cleanLog(own), { olds, news });
+      sessions.tracker.recordSecrets(news, olds ?? {});
+      const { inputs, failures } = await checkResource(kind, sessions, cleanLog, { olds, news });
       return {
         inputs: toBag(inputs),
-        failures: failures.map((reason) => ({ property: "", reason: sessions.clean(reason, own) })),
+        failures: failures.map((reason) => ({ property: "", reason: sessions.clean(reason) })),
       };
     },
     diff: async (id, state, inputs) => {
@@ -201,7 +200,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       const news = withCurrentValues(olds, parseDesired(inputs));
       sessions.tracker.recordSecrets(news, olds);
       try {
-        return await diffResource(kind, sessions, cleanLog([news, olds]), { id, olds, news });
+        return await diffResource(kind, sessions, cleanLog, { id, olds, news });
       } catch (error) {
         throw new HostError(messageFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }

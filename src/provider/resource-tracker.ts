@@ -15,9 +15,6 @@ import {
   withProgramValues,
 } from "../model/state";
 
-/** The minimum length of a secret that messages about other resources don't contain. Shorter secrets could match ordinary words. */
-const MIN_SHARED_LENGTH = 8;
-
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed yet. */
   readonly checkedWithOlds?: boolean;
@@ -60,7 +57,7 @@ export class ResourceTracker {
   isPreview = false;
   /** The URN in the last check of this run, which contains the current name of the stack. */
   urn: string | undefined;
-  /** The long secrets of all resources. A message about one resource may contain a secret of another resource. */
+  /** The secrets of all resources. A message about one resource may contain a secret of another resource. */
   readonly secrets = new SecretForms();
   private readonly resources = new Map<string | undefined, TrackedResource>();
   /** The objects that are managed by resources of this process. The map doesn't use URNs as keys, because aliases change URNs. */
@@ -85,7 +82,7 @@ export class ResourceTracker {
   }
 
   recordSecrets(...sources: readonly SecretSource[]): void {
-    this.secrets.add(secretsOf(...sources).strings.filter(({ length }) => length >= MIN_SHARED_LENGTH));
+    this.secrets.add(secretsOf(...sources).strings);
   }
 
   /** Records that a resource is about to be created or replaced. Returns the objects that the resource no longer manages. */

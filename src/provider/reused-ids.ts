@@ -112,9 +112,10 @@ export function compareCreated(
   }
   const { at = Number.NaN } = pending;
   if (isAfter(finishedAt, END_TOLERANCE_S)) return "different";
-  const isEndKnown = finishedAt !== undefined;
-  const latestStart = startedAt ?? toDate(at + KEY_KEPT_MS);
-  if (isOtherName && !isEndKnown && isAfter(latestStart, LONGEST_CREATION_S)) return "different";
+  const isLate = (start: string | undefined): boolean =>
+    finishedAt === undefined && isAfter(startedAt ?? start, LONGEST_CREATION_S);
+  if (isOtherName && isLate(toDate(at + KEY_KEPT_MS))) return "different";
+  const isOutside = isLate(toDate(at));
   if (operation === undefined)
     return isOtherName || isAfter(toDate(at), LONGEST_CREATION_S)
       ? hasFailed
@@ -123,7 +124,7 @@ export function compareCreated(
       : "same";
   // The service may have reused the id of the operation.
   const isOtherOperation = isLaterMoment(startedAt, toDate(at), LONGEST_CREATION_S);
-  return isOtherName && (!isEndKnown || isOtherOperation) ? "unclear" : "same";
+  return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 
 function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: string | undefined): boolean {

@@ -206,9 +206,14 @@ async function failedCreation(
     if (object === undefined || match === "different") return { kind: "failed", error };
     return { kind: "failed", error: named, object, operation: operationRecord(operation) };
   } catch (denial) {
-    // If the service doesn't support GET, and no list contains the object, the reason of the failure is more useful.
-    if (isCloudInfraError(denial) && isDenied(denial)) return { kind: "failed", error: named };
-    throw denial;
+    // The service may not support GET, and lists may lag. The reason of the failure is more useful, but the object may exist.
+    if (!isCloudInfraError(denial) || !isDenied(denial)) throw denial;
+    return {
+      kind: "failed",
+      error: named,
+      object: { id, fields: {} },
+      operation: operationRecord(operation),
+    };
   }
 }
 

@@ -138,9 +138,68 @@ test.each([400, 403])(
     service.emulator.fail({ kind: "status", method: "GET", path, status, times: Number.POSITIVE_INFINITY });
     service.emulator.failNextOperation({ kind: "create" });
     expect(await web.up()).toContain("capacity_exhausted");
-    expect(await web.up()).toBeUndefined();
+    expect(web.inState().id).toMatch(/^ins-/); // the object may exist
   },
 );
+
+test.each([400, 403])(
+  "the object of a failed creation is replaced even if each GET returns %i and lists lag",
+  async (status) => {
+    const { service, web } = await oneInstance({ behaviour: { resultLink: "early", lagMs: 20_000 } });
+    await service.clock.sleep(60_000);
+    const path = /^\/v1\/(instances|projects)\/[^/]+$/;
+    service.emulator.fail({ kind: "status", method: "GET", path, status, times: Number.POSITIVE_INFINITY });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    expect(await web.up()).toContain("capacity_exhausted");
+    await service.clock.sleep(60_000);
+    expect(await web.up()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(1);
+  },
+);
+
+test("a resumed creation adopts an object that slow lists show late", async () => {
+  let listMs = 0;
+  const { service, web } = await oneInstance({
+    behaviour: {
+      getObject: 405,
+      spelling: (instance, place) => {
+        if (place === "item" && instance.name === "other") void service.clock.sleep(listMs);
+        return instance;
+      },
+    },
+  });
+  const { emulator, clock } = service;
+  emulator.addInstance({ project: web.project, name: "other" });
+  await clock.sleep(60_000);
+  emulator.behaviour.lagMs = 45_000;
+  await web.killedUp();
+  emulator.finishOperations();
+  listMs = 10_000;
+  expect(await web.up()).toBeUndefined();
+  expect(emulator.instances.size).toBe(2);
+});
+
+test("a creation whose name the service normalizes is resumed even if operations contain no end time", async () => {
+  const spelling = (now: Readonly<Record<string, unknown>>) => ({
+    ...now,
+    ...("name" in now && { name: String(now.name).replaceAll(" ", "-") }),
+  });
+  const { service, web } = await oneInstance({ behaviour: { finishedAt: false, spelling } });
+  await web.killedUp({ name: "my web" });
+  service.emulator.finishOperations();
+  expect(await web.up({ name: "my web" })).toBeUndefined();
+  expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+});
+
+test("a saved creation isn't dropped if the token doesn't see the project that the program still contains", async () => {
+  const { service, web } = await oneInstance();
+  await web.up({}, { unconfirmed: true });
+  service.emulator.remove(web.inState().id, "instance");
+  service.emulator.remove(web.project, "project");
+  web.saved = undefined;
+  expect(await web.up({ image: "debian-14" })).toContain("lack read access");
+  expect(await web.entry()).toBeDefined();
+});
 
 describe("an unfinished creation whose project no longer exists", () => {
   async function killed() {
