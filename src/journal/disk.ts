@@ -106,7 +106,10 @@ export class Files {
     await withFile(this.disk.open(folder, "r"), (handle) => handle.sync());
   }
 
-  /** Appends to a file if it has the expected text. The text isn't synced, because that would also flush the writes of other programs. */
+  /**
+   * Appends to a file if it exists and has the expected text. All steps use the same handle, so a new file of another process stays
+   * unchanged. The text isn't synced to disk, because that would also flush the writes of other programs.
+   */
   async appendTo(file: string, isExpected: TextCheck, text: string): Promise<void> {
     const opened = this.disk.open(file, constants.O_RDWR | constants.O_APPEND);
     const appended = withFile(opened, async (handle) => {
@@ -124,7 +127,11 @@ export class Files {
     await unlessMissing(this.disk.unlink(file));
   }
 
-  /** Removes a file, or renames it to `kept`, if it has the expected text. Checks twice, because other processes may replace the file. */
+  /**
+   * Removes a file, or renames it to `kept`, if it has the expected text. Checks twice, because other processes may replace the file.
+   *
+   * @returns `false` if the file has another text or doesn't exist
+   */
   async removeIf(file: string, isExpected: TextCheck, kept?: string): Promise<boolean> {
     const text = await this.read(file);
     if (text === undefined || !isExpected(text)) return false;

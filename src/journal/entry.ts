@@ -21,6 +21,7 @@ export interface Entry {
   readonly key: string;
   /** The key of the resource, which the engine saves in the state. After a failed attempt, this key and the key of the request differ. */
   readonly resource: string;
+  /** The key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
   /** The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key. */
   readonly projectKey?: string | undefined;
@@ -177,7 +178,10 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A fact that must outlive the entry: the user has given up the creation, or the deletion of its object has started. */
+/**
+ * A fact about a creation that must outlive its entry: the user has given up the creation, so that no command resumes or finishes it, or
+ * the deletion of its object has started, so that no later run adopts the object.
+ */
 export type Mark = "given-up" | "discarded";
 
 export function markFileName(key: string, mark: Mark): string {

@@ -225,7 +225,7 @@ export class Journal {
   }
 
   /** Finds the entry of a resource by its unique key, in all stacks and at all endpoints. Each file of another resource is read only once. */
-  find(resource: string | undefined): Promise<Entry | undefined> {
+  find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       if (!this.isTidy) await this.disk.removeOld(folder, KEPT_MS);
       this.isTidy = true;
@@ -291,7 +291,9 @@ export class Journal {
     return journalFolder({ ...this.options, cwd: this.cwd });
   }
 
+  /** Changes the file of an entry, if there is one. A damaged record of a creation has no key. */
   private async withFileOf(key: string | undefined, work: (file: string) => Promise<void>): Promise<void> {
+    if (key === undefined) return;
     if (!this.files.has(key)) await this.listEverywhere(); // records the files of all entries
     const file = this.files.get(key);
     if (file !== undefined) await this.safely(() => work(file));

@@ -15,7 +15,12 @@ export interface JournalLocation {
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** Returns the journal's folder, which is in the folder for the user's state by default. @throws Error if the user has no home */
+/**
+ * Returns the journal's folder: `dir`, or `pulumi-cloudinfra/journal` in `$XDG_STATE_HOME` (if it is absolute), in `%LOCALAPPDATA%` (on
+ * Windows), or in `~/.local/state`.
+ *
+ * @throws Error if the user has no home
+ */
 export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: JournalLocation): string {
   return dir === undefined
     ? path.join(stateFolder(env), "pulumi-cloudinfra", "journal")

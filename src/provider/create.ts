@@ -85,7 +85,7 @@ async function resumeCreation(
     async (error: unknown): Promise<CreationEnd> => {
       const isLeft =
         isInOtherProject && isCloudInfraError(error) && (await isLeftAlone(context, left, error));
-      if (!isLeft) throw error;
+      if (!isLeft) throw error; // otherwise, the program gets a new object
       return { kind: "failed", error };
     },
   );
@@ -167,7 +167,10 @@ function projectKey({ session }: Context, { project }: Desired): string | undefi
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
-/** Returns the first key that this run hasn't used yet. With an error hook, the engine may repeat a call with the same inputs. */
+/**
+ * Returns the first key that this run hasn't used yet. With an error hook, the engine may repeat a call with the same inputs. The same key
+ * would then return a deleted object or a stored failure.
+ */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
   while (await session.journal.run.has({ finished: key })) key = nextKey(key);

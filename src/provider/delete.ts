@@ -49,6 +49,7 @@ export async function deleteResource(context: Context, id: string, state: Record
     // A creation is finished if its resource manages or managed an object in this run.
     const isFinished = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
     if (pending === undefined || pending.failed || isHandedOver || isFinished) return;
+    if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
     await finishAndDiscard(context, inputs, { ...pending, isInState: true });
     return journal.remove(pending.key);
@@ -62,7 +63,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   tracker.recordDeletedResource(key);
   // With the option `replaceWith`, create can't otherwise detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
-  const entry = await journal.find(key);
+  const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
   await markFinished(context, entry);

@@ -60,7 +60,9 @@ function withoutStack(urn: string | undefined): string | undefined {
 export async function claimResumed(context: Context, { urn = "" }: Desired, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
-  if ((await findOtherManager(context, object, urn)) !== undefined) return false;
+  const owner = tracker.liveOwner(object);
+  const isOwnedByOther = owner !== undefined && owner.urn !== urn;
+  if (isOwnedByOther || (await isLiveElsewhere(journal, object))) return false;
   tracker.claim(identityKey(object), urn, { isManager: true });
   await journal.run.add({ live: identityKey(object) });
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
@@ -70,20 +72,13 @@ export async function claimResumed(context: Context, { urn = "" }: Desired, id: 
 
 /** Throws an error if another resource manages the object of a new creation. Services may return existing objects with the same name. */
 export async function requireUnshared(context: Context, { urn = "" }: Desired, id: string): Promise<void> {
-  const other = await findOtherManager(context, identityOf(context, id), urn);
-  if (other !== undefined)
-    throw withDetails(alreadyManaged(context.kind, id, other), { hint: HINT_IF_SHARED });
-}
-
-/** Returns the URN of another resource that manages the object in this run, or its description if it belongs to another process (L3). */
-async function findOtherManager(
-  { session: { tracker, journal } }: Context,
-  object: ObjectIdentity,
-  urn: string,
-): Promise<string | undefined> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
   const owner = tracker.liveOwner(object);
-  if (owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object)) return owner.urn;
-  return (await isLiveElsewhere(journal, object)) ? ANOTHER_RESOURCE : undefined;
+  const isOwnedByOther = owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object);
+  if (!isOwnedByOther && !(await isLiveElsewhere(journal, object))) return;
+  const error = alreadyManaged(context.kind, id, isOwnedByOther ? owner.urn : undefined);
+  throw withDetails(error, { hint: HINT_IF_SHARED });
 }
 
 const HINT_IF_SHARED =
@@ -112,9 +107,7 @@ export function findOtherHolder(
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
-const ANOTHER_RESOURCE = "another resource";
-
-export function alreadyManaged({ name }: Kind, id: string, owner = ANOTHER_RESOURCE): CloudInfraError {
+export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",
   });

@@ -90,8 +90,10 @@ export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, 
 const NOTHING_THERE = `. If the service keeps returning this error and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request, or may have stored its failure (§4.7). */
-export const giveUpHint = (error: CloudInfraError): string =>
-  REJECTED_NOW.has(error.code) || error.status === 500 || isInvisible(error) ? NOTHING_THERE : "";
+export function giveUpHint(error: CloudInfraError): string {
+  if (isInvisible(error)) return `. If the project was deleted, give up the creation: ${GIVE_UP}`;
+  return REJECTED_NOW.has(error.code) || error.status === 500 ? NOTHING_THERE : "";
+}
 
 /** Reports whether the project of an object isn't visible. It may have been deleted, or the token may belong to another account. */
 export const isInvisible = ({ code, status }: CloudInfraError): boolean =>

@@ -22,6 +22,7 @@ export interface TrackedResource {
   readonly isChanged?: boolean;
   /** The key of the resource that the state contains for this URN. `id` and `operation` also belong to that resource. */
   readonly key?: string | undefined;
+  /** The time at which the key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;

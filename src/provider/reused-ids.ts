@@ -117,11 +117,7 @@ export function compareCreated(
   if (isOtherName && isLate(toDate(at + KEY_KEPT_MS))) return "different";
   const isOutside = isLate(toDate(at));
   if (operation === undefined)
-    return isOtherName || isAfter(toDate(at), LONGEST_CREATION_S)
-      ? hasFailed
-        ? "different"
-        : "unclear"
-      : "same";
+    return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
   const isOtherOperation = isLaterMoment(startedAt, toDate(at), LONGEST_CREATION_S);
   return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
@@ -134,7 +130,9 @@ function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: stri
 }
 
 function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
-  return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
+  // If a service returns local dates without a time zone, they can't be compared with the clock of this machine.
+  const hasTimeZone = /(Z|[+-]\d\d:?\d\d)$/i.test(String(created_at));
+  return hasTimeZone && isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
 }
 
 /** Throws an error if the service has returned an older object for a new creation, for example because the object has the same name. */

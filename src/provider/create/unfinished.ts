@@ -146,6 +146,7 @@ export async function finishAndDiscard(
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   const { isLate = false, id, operation } = unfinished;
+  let isListed = true;
   addSecretSource(context, requestedArguments(unfinished, inputs.secrets));
   try {
     if (!isLate || id !== undefined || operation !== undefined)
@@ -154,18 +155,20 @@ export async function finishAndDiscard(
       );
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error)) throw error;
-    if (error.code !== "key_expired" && !(await isLeftAlone(context, unfinished, error))) throw error;
+    const isLeft = await isLeftAlone(context, unfinished, error);
+    if (error.code !== "key_expired" && !isLeft) throw error;
+    isListed = !isLeft;
   }
-  await warnOfPossibleObjects(context, unfinished);
+  if (isListed) await warnOfPossibleObjects(context, unfinished);
   await markFinished(context, unfinished); // so that it is reported only once in this run
   return true;
 }
 
 /** Reports whether the object of an unfinished creation isn't visible, and can't be deleted anyway (I3). A warning then mentions it. */
 export async function isLeftAlone(context: Context, unfinished: UnfinishedCreation, error: CloudInfraError) {
-  if (!isInvisible(error) || mayDelete(context, unfinished)) return false;
   const { resultId: id = unfinished.id } = error;
-  if (id !== undefined) await warnOfObjectLeftAlone(context, { id, fields: {} });
+  if (id === undefined || !isInvisible(error) || mayDelete(context, unfinished)) return false;
+  await warnOfObjectLeftAlone(context, { id, fields: {} });
   return true;
 }
 
