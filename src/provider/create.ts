@@ -46,9 +46,8 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   const resumed = first ?? (retry && (await resumeCreation(context, inputs, retry)));
   if (resumed !== undefined) return resumed;
   const { key: spent } = retry ?? left;
-  await context.session.journal.remove(spent);
   const key = keyAfter(spent, keyOf(inputs));
-  return createNew(context, inputs, key).catch((error: unknown) => {
+  return createNew(context, inputs, key, spent).catch((error: unknown) => {
     // Without a new state, the engine would keep the failed creation in the state, and every `up` would resume that creation (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(context, error, inputs, key) : error;
   });
@@ -107,7 +106,13 @@ async function resumeCreation(
 /** The maximum number of keys to try if the service replays stored failures. */
 const MAX_KEYS = 3;
 
-async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
+/** @param former the key of an unfinished creation whose entry is removed when the new creation is recorded */
+async function createNew(
+  context: Context,
+  inputs: Desired,
+  firstKey: string,
+  former?: string,
+): Promise<Created> {
   const { journal, tracker, settings } = context.session;
   const { urn = "", secrets, isAutonamed } = inputs;
   const body = creationBody(context.kind.fields, inputs);
@@ -120,6 +125,7 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
     tracker.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
+    await journal.remove(former);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
       const { id } = end.object;
