@@ -11,7 +11,6 @@ import { type Deadline, formatDuration } from "../polling/clock";
 import type { Auth } from "./auth";
 import { excerpt, MAX_BODY_BYTES } from "./body";
 import { isStoredFailure, isSuccess, isTokenRejected } from "./outcome";
-import { retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
 /** The previous attempts of a request. */
@@ -56,8 +55,8 @@ function replyError(
   { collection }: RequestHistory,
   auth: Auth,
 ): CloudInfraError {
-  const { status, problem } = reply;
-  const details = { ...known, status, problem, retryAfterMs: retryAfterMs(reply.header) };
+  const { status, problem, retryAfterMs } = reply;
+  const details = { ...known, status, problem, retryAfterMs };
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));

@@ -30,6 +30,11 @@ export function isSuccess({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
 }
 
+/** Reports whether a status may be temporary: 408, 425, 429, or any 5xx except 501. Gateways also use nonstandard 5xx codes. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
+}
+
 /** Reports whether a successful reply has a readable body, if the request requires a body. */
 export function isUsable({ needsBody }: ExpectedReply, { status, body, header }: WireReply): boolean {
   if (body.kind === "empty") return !needsBody || status === 204 || header("location") !== undefined;

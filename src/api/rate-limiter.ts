@@ -1,5 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../polling/clock";
+import type { WireReply } from "./transport";
 
 export const DEFAULT_CONCURRENCY = 16;
 
@@ -80,7 +81,7 @@ export function createRateLimiter({
       });
     },
     /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
-    recordReply(status: number, retryAfterMs?: number): void {
+    recordReply({ status, retryAfterMs }: Pick<WireReply, "status" | "retryAfterMs">): void {
       if (status === 429) pace.slowDown(retryAfterMs);
       else pace.recordAccepted();
     },

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, type Deadline, limitOf, remainingMs, within } from "../polling/clock";
-import { type PauseListener, pauseMs } from "../polling/schedule";
+import { type Backoff, type PauseListener, pauseMs } from "../polling/schedule";
 import type { Auth } from "./auth";
 import type { Connections } from "./connections";
 import type { Endpoint } from "./endpoint";
@@ -11,9 +11,17 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import { classifyAttempt, createFailureMemory, isTokenRejected } from "./outcome";
+import {
+  classifyAttempt,
+  createFailureMemory,
+  type ExpectedReply,
+  isSuccess,
+  isTokenRejected,
+  isTransient,
+  isUsable,
+  keyConflict,
+} from "./outcome";
 import { createRetryBudget, type RateLimiter } from "./rate-limiter";
-import { mayRetry, type RetryableRequest, type RetryOptions, retryAfterMs } from "./retry";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 export interface CallOptions {
@@ -26,7 +34,8 @@ export interface CallOptions {
 }
 
 /** A request to the API. */
-export interface ApiRequest extends RetryableRequest {
+export interface ApiRequest extends ExpectedReply {
+  readonly method: WireRequest["method"];
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
@@ -34,6 +43,10 @@ export interface ApiRequest extends RetryableRequest {
   readonly token?: string | undefined;
   /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
+  /** The idempotency key, with which a POST can be repeated safely (§4.7). */
+  readonly idempotencyKey?: string | undefined;
+  /** The revision tag without quotes, with which a PUT can be repeated safely (§4.5). */
+  readonly ifMatch?: string | undefined;
   /**
    * Reports whether the idempotency key has expired. Called before each attempt, because a suspended machine doesn't advance `clock`. If
    * the key has expired, the request fails with `key_expired`.
@@ -59,12 +72,29 @@ export interface ApiReply {
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
+export interface RetryOptions {
+  /** The maximum number of attempts of a request, including the first. @default 8, which take about 30 s */
+  maxAttempts: number;
+  /** The time limit of one attempt, in milliseconds. @default 60000 */
+  attemptMs: number;
+  backoff: Backoff;
+}
+
+const DEFAULT_RETRY: RetryOptions = {
+  maxAttempts: 8,
+  attemptMs: 60_000,
+  backoff: { baseMs: 500, capMs: 20_000 },
+};
+
+/** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
+const MAX_UNREADABLE_REPLIES = 3;
+
 /** The parts that all requests of a client share. */
 export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly retry: RetryOptions;
+  readonly retry?: Partial<RetryOptions> | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
@@ -78,7 +108,8 @@ export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiRep
 
 /** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
 export function createSend(parts: RequestParts): Send {
-  const { auth, clock, endpoint, limits, random, retry } = parts;
+  const { auth, clock, endpoint, limits, random } = parts;
+  const retry = { ...DEFAULT_RETRY, ...parts.retry };
   const reserveRetry = createRetryBudget(clock);
   const storedFailureOf = createFailureMemory();
 
@@ -106,7 +137,8 @@ export function createSend(parts: RequestParts): Send {
         }
 
         const failure = attemptError(attempt, history, auth);
-        if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
+        if (!mayRetry(request, attempt, history.attempts, retry.maxAttempts) || failure.replayed)
+          throw failure;
         const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, reserveRetry());
         if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
@@ -163,10 +195,7 @@ export function createSend(parts: RequestParts): Send {
     try {
       const options = { clean: auth.redact, signal: limit.signal, delivery };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
-      if (attempt.kind === "reply") {
-        const { status, header } = attempt.reply;
-        limits.recordReply(status, retryAfterMs(header));
-      }
+      if (attempt.kind === "reply") limits.recordReply(attempt.reply);
       parts.observe?.(wire, attempt, clock.now() - started);
       return attempt;
     } catch (error) {
@@ -181,13 +210,30 @@ export function createSend(parts: RequestParts): Send {
   }
 }
 
+/** Reports whether to retry a failed attempt. A retry must be safe, and the failure must possibly be temporary. */
+function mayRetry(request: ApiRequest, attempt: Attempt, attempts: number, maxAttempts: number): boolean {
+  if (attempts >= maxAttempts || !isRepeatable(request)) return false;
+  if (attempt.kind === "timeout") return true;
+  if (attempt.kind === "failure") return !attempt.failure.final;
+  const { reply } = attempt;
+  if (isSuccess(reply))
+    return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MAX_UNREADABLE_REPLIES;
+  return isTransient(reply.status) || keyConflict(reply) === "in progress";
+}
+
+function isRepeatable({ method, idempotencyKey, ifMatch }: ApiRequest): boolean {
+  if (method === "POST") return idempotencyKey !== undefined;
+  if (method === "PUT") return ifMatch !== undefined;
+  return method === "GET" || method === "DELETE";
+}
+
 function replyOf(reply: WireReply, url: URL, { method, path, attempts }: RequestHistory): ApiReply {
   return {
     status: reply.status,
     json: reply.body.kind === "json" ? reply.body.value : undefined,
     etag: reply.header("etag"),
     location: reply.header("location"),
-    retryAfterMs: retryAfterMs(reply.header),
+    retryAfterMs: reply.retryAfterMs,
     url,
     request: { method, path, attempts },
   };

@@ -16,6 +16,8 @@ export interface WireReply {
   readonly status: number;
   /** Returns the first value of a header, or `undefined` if the header is missing. */
   header(name: string): string | undefined;
+  /** The pause that the Retry-After header requests, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
   readonly body: Body;
   /** The problem document of a reply that isn't a success. */
   readonly problem?: Problem | undefined;
@@ -61,16 +63,16 @@ export async function exchange(
 ): Promise<Attempt> {
   const received = await receive(connections, request, options);
   if ("failure" in received) return { kind: "failure", ...received };
-  const { status, header, content } = received;
+  const { content, ...head } = received;
   const { clean } = options;
-  if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
+  if (content.kind !== "text") return { kind: "reply", reply: { ...head, body: content } };
   // The body of a successful reply is not redacted, because it becomes part of the state. Other bodies are used only in messages.
-  const isSuccess = status < 300;
+  const isSuccess = head.status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
     isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: redactJson(parsed.value, clean) };
   const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
-  return { kind: "reply", reply: { status, header, body, problem } };
+  return { kind: "reply", reply: { ...head, body, problem } };
 }
 
 /** Sends a request once without following redirects, and reads the complete reply. */
@@ -79,7 +81,7 @@ export async function receive(
   { method, url, headers, body }: WireRequest,
   { clean, signal, delivery, silenceMs = 30_000 }: AttemptOptions,
 ): Promise<
-  (Pick<WireReply, "status" | "header"> & { readonly content: Content }) | { failure: TransportFailure }
+  (Omit<WireReply, "body" | "problem"> & { readonly content: Content }) | { failure: TransportFailure }
 > {
   const target = { origin: url.origin, path: url.pathname + url.search };
   const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
@@ -95,10 +97,37 @@ export async function receive(
       return Array.isArray(value) ? value[0] : value;
     };
     const content = await readContent(reply.body, header("content-encoding"));
-    return { status: reply.statusCode, header, content };
+    return { status: reply.statusCode, header, retryAfterMs: retryAfterMs(header), content };
   } catch (error) {
     return { failure: transportFailure(error, { url, clean, ...delivery }) };
   }
+}
+
+/**
+ * Parses the Retry-After header of a reply, which contains seconds or an HTTP date. Dates are compared with the Date header, because the
+ * local clock may be wrong.
+ *
+ * @returns milliseconds, or undefined if the header is missing or invalid
+ */
+function retryAfterMs(header: (name: string) => string | undefined): number | undefined {
+  const text = header("retry-after")?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const ms = Number(text) * 1_000;
+    return Number.isFinite(ms) ? ms : undefined;
+  }
+  // `Date.parse` also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
+  if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
+  const at = parseHttpDate(text);
+  const now = parseHttpDate(header("date")?.trim() ?? "");
+  if (Number.isNaN(at)) return undefined;
+  return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
+}
+
+/**
+ * Parses an HTTP date into milliseconds since 1970. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC.
+ */
+function parseHttpDate(text: string): number {
+  return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
 }
 
 const FINAL =

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { parseToken, readTokenFile } from "../api/auth";
 import type { Connections } from "../api/connections";
 import { isLoopback } from "../api/endpoint";
-import { isTransient, retryAfterMs } from "../api/retry";
+import { isTransient } from "../api/outcome";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
 import { optional } from "../diagnostics/problem";
@@ -290,7 +290,7 @@ async function requestJson<T>(
     const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
     throw final ? unreachable : new TransientError(unreachable);
   }
-  const { status, header, content } = received;
+  const { status, header, retryAfterMs, content } = received;
   if (content.kind === "too large") throw unusable("is too large");
   if (content.kind === "undecodable")
     throw unusable(`has the content encoding ${content.coding}, which can't be decoded`);
@@ -310,7 +310,7 @@ async function requestJson<T>(
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {
       hint: "Run the command again when the token service is available.",
-      retryAfterMs: retryAfterMs(header),
+      retryAfterMs,
     }),
   );
 }

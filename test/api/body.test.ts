@@ -369,6 +369,8 @@ describe("a value that is nested too deeply", () => {
     const { client, call } = clientOf(origin);
     expect(await client.instances.get("ins-1", call)).toMatchObject({ id: "ins-1", fields: { n: numbers } });
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ code: "conflict" });
-    expect(await client.operations.get("op-1", call)).toMatchObject({ error: { detail: "no" } });
+    expect(await client.operations.poll({ id: "op-1", url: "" }, call)).toMatchObject({
+      error: { detail: "no" },
+    });
   });
 });
