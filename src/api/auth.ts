@@ -11,7 +11,10 @@ export interface TokenSource {
   readonly origin: string;
   /** Returns the token, without white space around it. */
   get(): Promise<string>;
-  /** Called after the service has rejected a token. Returns a different token, or `undefined` if the source has no other token. */
+  /**
+   * Called after the service has rejected a token. Returns a different token, or `undefined` if the source has no other token. Concurrent
+   * calls share one renewal.
+   */
   renew?(rejected: string): Promise<string | undefined>;
 }
 
@@ -63,11 +66,10 @@ const MAX_REMEMBERED_TOKENS = 16;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** Creates the token cache of a client. A rejected token is renewed only once, even if several requests have used the token. */
+/** Creates the function that provides the token of each request. The token is also checked and removed from messages. */
 export function createAuth(source: TokenSource) {
   /** The most recent tokens. */
   const used: string[] = [];
-  const renewals = new Map<string, Promise<string | undefined>>();
 
   function checked(text: string): string {
     const token = parseToken(text, `the token from ${source.origin}`);
@@ -76,23 +78,14 @@ export function createAuth(source: TokenSource) {
     return token;
   }
 
-  // Several requests share a renewal. The renewal takes no signal, because it must continue if one of the requests is cancelled.
-  async function renew(rejected: string): Promise<string | undefined> {
-    const current = await source.get();
-    if (current !== rejected) return current;
-    const fresh = await source.renew?.(rejected);
-    return fresh === rejected ? undefined : fresh;
-  }
-
   return {
     origin: source.origin,
     used,
     token: async (signal: AbortSignal) => checked(await within(signal, source.get())),
     /** Returns a token other than the rejected token, or `undefined` if there is no other token. */
     async renewed(rejected: string, signal: AbortSignal): Promise<string | undefined> {
-      const renewal = renewals.get(rejected) ?? renew(rejected).finally(() => renewals.delete(rejected));
-      renewals.set(rejected, renewal);
-      const fresh = await within(signal, renewal);
+      // The source gets no signal, because other requests may share the renewal.
+      const fresh = source.renew && (await within(signal, source.renew(rejected)));
       return fresh === undefined ? undefined : checked(fresh);
     },
     /** Removes the most recent tokens from a string. */

@@ -54,17 +54,14 @@ export function parseEndpoint(
 
 /** Builds a percent-encoded path below the base URL, such as `pathOf("instances", id)`. */
 export function pathOf(...segments: string[]): string {
-  return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
+  const invalid = segments.find((segment) => !isPathSegment(segment));
+  if (invalid !== undefined) throw new CloudInfraError("input_invalid", `"${invalid}" isn't a valid id`);
+  return segments.map((segment) => `/${encodeURIComponent(segment.toWellFormed())}`).join("");
 }
 
 /** Reports whether an id can be part of a path. URL parsers resolve "." and ".." even if they are percent-encoded. */
 export function isPathSegment(id: string): boolean {
   return !["", ".", ".."].includes(id);
-}
-
-function encodeSegment(segment: string): string {
-  if (!isPathSegment(segment)) throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
-  return encodeURIComponent(segment.toWellFormed());
 }
 
 /** Reports whether a host name always refers to this machine, without a DNS lookup. */

@@ -13,14 +13,12 @@ import { excerpt, MAX_BODY_BYTES } from "./body";
 import { isStoredFailure, isSuccess, isTokenRejected } from "./outcome";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
-/** The previous attempts of a request. */
+/** A request and its previous attempts. */
 export interface RequestHistory {
   readonly method: string;
-  /** The protocol of the URL, including the colon. */
-  readonly protocol: string;
-  readonly path: string;
+  readonly url: URL;
   /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. */
-  readonly collection: boolean;
+  readonly collection: boolean | undefined;
   attempts: number;
   /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
@@ -28,10 +26,13 @@ export interface RequestHistory {
   last?: CloudInfraError | undefined;
 }
 
+function detailsFrom({ method, url, attempts, unknown }: RequestHistory): ErrorDetails {
+  return { method, path: url.pathname, attempts, sent: unknown.length > 0 };
+}
+
 /** Creates the error for a failed attempt. */
 export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
-  const { method, path, attempts, unknown } = history;
-  const details: ErrorDetails = { method, path, attempts, sent: unknown.length > 0 };
+  const details = detailsFrom(history);
   if (attempt.kind === "timeout")
     return new CloudInfraError("unreachable", "the service sent no reply in time", details);
   if (attempt.kind === "failure") {
@@ -41,10 +42,10 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
   }
   if (attempt.reply.status === 407) {
     const message = "the service can't be reached: the proxy returned 407";
-    const hint = proxyLoginHint(history);
+    const hint = proxyLoginHint(history.url);
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(unknown) }, history, auth);
+  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(history.unknown) }, history, auth);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -147,9 +148,9 @@ export function interruptedRequest(
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { method, path, attempts, unknown, last } = history;
+  const { last } = history;
   const { status, problem, traceId } = last ?? {};
-  const details = { method, path, attempts, sent: unknown.length > 0, status, problem, traceId };
+  const details = { ...detailsFrom(history), status, problem, traceId };
   if (outer?.aborted)
     return new CloudInfraError("aborted", "the request was interrupted", { ...details, cause: outer.reason });
   const why = last ? `: ${last.summary}` : " without a reply from the service";
@@ -158,20 +159,23 @@ export function interruptedRequest(
 }
 
 /** Creates the error for a request whose next attempt would start after the deadline. */
-export function deadlineReached(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
-  const { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait } = failure;
+export function deadlineReached(
+  failure: CloudInfraError,
+  history: RequestHistory,
+  deadline: Deadline,
+): CloudInfraError {
+  const { status, problem, traceId, retryAfterMs } = failure;
   const limit = formatDuration(deadline.ms);
   const reason =
-    wait === undefined
+    retryAfterMs === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service requested a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
-  const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
-  return new CloudInfraError("timeout", reason, { ...details, cause: failure });
+      : `the service requested a wait of ${formatDuration(retryAfterMs)}, which exceeds the time limit of ${limit}`;
+  const details = { ...detailsFrom(history), status, problem, traceId, retryAfterMs, cause: failure };
+  return new CloudInfraError("timeout", reason, details);
 }
 
 /** Marks an error between two attempts, such as a missing token, if the outcome of an earlier attempt is unknown. */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
   if (!isCloudInfraError(error) || error.sent || history.unknown.length === 0) return error;
-  const { method, path, attempts } = history;
-  return withDetails(error, { method, path, attempts, sent: true });
+  return withDetails(error, detailsFrom(history));
 }

@@ -116,17 +116,15 @@ export function createSend(parts: RequestParts): Send {
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const history: RequestHistory = {
-      ...{ method: request.method, protocol: url.protocol, path: url.pathname },
-      ...{ collection: request.collection ?? false, attempts: 0, unknown: [] },
-    };
-    const identity = request.idempotencyKey ?? Symbol(request.method);
+    const { method, collection } = request;
+    const history: RequestHistory = { method, url, collection, attempts: 0, unknown: [] };
+    const identity = request.idempotencyKey ?? Symbol(method);
     let renewed = false;
     try {
       for (;;) {
-        const { attempt, token } = await inTurn(request, url, history, { signal: limit.signal, progress });
+        const { attempt, token } = await inTurn(request, history, { signal: limit.signal, progress });
         const outcome = classifyAttempt(request, attempt);
-        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, history);
+        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, history);
         const storedAs = storedFailureOf(attempt, identity);
         if (outcome === "unknown") history.unknown.push(storedAs);
 
@@ -141,7 +139,7 @@ export function createSend(parts: RequestParts): Send {
           throw failure;
         const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, reserveRetry());
-        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
+        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, history, deadline);
         history.last = failure;
         progress?.pausing({ for: "retry", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
@@ -159,7 +157,6 @@ export function createSend(parts: RequestParts): Send {
   /** Sends one attempt as soon as the rate limit allows a new request. */
   async function inTurn(
     request: ApiRequest,
-    url: URL,
     history: RequestHistory,
     { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
@@ -173,7 +170,7 @@ export function createSend(parts: RequestParts): Send {
       const token = request.token ?? (await auth.token(signal));
       if (request.isKeyExpired?.(history.unknown.length > 0))
         throw new CloudInfraError("key_expired", "the idempotency key of the request has expired");
-      return { attempt: await sendOnce(request, url, token, history, signal), token };
+      return { attempt: await sendOnce(request, token, history, signal), token };
     } finally {
       leave();
     }
@@ -181,13 +178,12 @@ export function createSend(parts: RequestParts): Send {
 
   async function sendOnce(
     request: ApiRequest,
-    url: URL,
     token: string,
     history: RequestHistory,
     signal: AbortSignal,
   ): Promise<Attempt> {
     const { method, body } = request;
-    const wire = { method, url, headers: headersOf(request, token), body };
+    const wire = { method, url: history.url, headers: headersOf(request, token), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
     history.attempts++;
     const delivery = { neverSent: true };
@@ -227,7 +223,7 @@ function isRepeatable({ method, idempotencyKey, ifMatch }: ApiRequest): boolean 
   return method === "GET" || method === "DELETE";
 }
 
-function replyOf(reply: WireReply, url: URL, { method, path, attempts }: RequestHistory): ApiReply {
+function replyOf(reply: WireReply, { method, url, attempts }: RequestHistory): ApiReply {
   return {
     status: reply.status,
     json: reply.body.kind === "json" ? reply.body.value : undefined,
@@ -235,7 +231,7 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
     location: reply.header("location"),
     retryAfterMs: reply.retryAfterMs,
     url,
-    request: { method, path, attempts },
+    request: { method, path: url.pathname, attempts },
   };
 }
 

@@ -16,22 +16,23 @@ export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenS
     const { origin, exchange } = tokenExchange(setting, parts);
     return new RenewableToken(origin, exchange, clock);
   }
-  // The origin doesn't contain the command, because a command may contain a password.
-  const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
-  if (setting.kind === "token") return { origin, get: async () => setting.value };
+  const { kind, value, source } = setting;
+  if (kind === "token") return { origin: source, get: async () => value };
+  if (kind === "tokenFile") {
+    const fromFile = async (): Promise<IssuedToken> => {
+      const { text, name } = await readTokenFile(value, "the token file", source);
+      return { token: parseToken(text, name) };
+    };
+    return new RenewableToken(`${source} (${value})`, fromFile, clock);
+  }
   const former: string[] = [];
-  const fetchToken = async (): Promise<IssuedToken> => {
-    const token =
-      setting.kind === "tokenFile" ? await fromFile(setting) : await tokenFromCommand(setting, clock, former);
+  const fromCommand = async (): Promise<IssuedToken> => {
+    const token = await tokenFromCommand(setting, clock, former);
     former.push(token);
     return { token };
   };
-  return new RenewableToken(origin, fetchToken, clock);
-}
-
-async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
-  const { text, name } = await readTokenFile(value, "the token file", source);
-  return parseToken(text, name);
+  // The origin doesn't contain the command, because a command may contain a password.
+  return new RenewableToken(source, fromCommand, clock);
 }
 
 /** The time before its expiry at which a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime applies. */
@@ -145,16 +146,8 @@ function hintOn(complaint: string, command: string, output: string, former: read
 
 const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);
 
-interface Ended {
-  readonly output: string;
-  /** The last line of the command's standard error. */
-  readonly complaint: string;
-  /** The reason for the failure, or `undefined` if the command succeeded. */
-  readonly failure: string | undefined;
-}
-
 /** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
-function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
+function start(command: string) {
   // The command runs in its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {
@@ -172,33 +165,38 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     child.stderr.destroy();
   };
   process.once("exit", stop);
-  const ended = new Promise<Ended>((resolve) => {
-    let output = "";
-    let complaints = "";
-    const end = (failure: string | undefined): void => {
-      const complaint = complaints.trimEnd().split("\n").at(-1) ?? "";
-      resolve({ output, complaint, failure });
-    };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed over a million characters instead of a token");
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
-    });
-    child.once("error", ({ message }) => end(`can't be started: ${message}`));
-    let awaited = 2;
-    const settle = (): void => {
-      awaited -= 1;
-      if (awaited > 0) return;
-      hasEnded = true;
-      const { exitCode: code, signalCode: signal } = child;
-      end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
-    };
-    // The "close" event isn't used, because a background process may keep the standard error open.
-    child.once("exit", settle);
-    child.stdout.once("end", settle);
-  });
+  /** Resolves to the output, the last line of the standard error, and the reason for the failure, if the command has failed. */
+  const ended = new Promise<{ output: string; complaint: string; failure?: string | undefined }>(
+    (resolve) => {
+      let output = "";
+      let complaints = "";
+      const end = (failure?: string): void => {
+        resolve({ output, complaint: complaints.trimEnd().split("\n").at(-1) ?? "", failure });
+      };
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        if (output.length > MAX_OUTPUT_CHARACTERS)
+          end("printed over a million characters instead of a token");
+      });
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
+      });
+      child.once("error", ({ message }) => end(`can't be started: ${message}`));
+      let awaited = 2;
+      const settle = (): void => {
+        awaited -= 1;
+        if (awaited > 0) return;
+        hasEnded = true;
+        const { exitCode: code, signalCode: signal } = child;
+        end(
+          code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
+        );
+      };
+      // The "close" event isn't used, because a background process may keep the standard error open.
+      child.once("exit", settle);
+      child.stdout.once("end", settle);
+    },
+  );
   return { ended, stop };
 }
 

@@ -31,7 +31,11 @@ export class SecretForms {
     for (const secret of secrets) {
       if (this.secrets.has(secret)) continue;
       this.secrets.add(secret);
-      for (const part of partsOf(secret)) if (part.length >= MIN_SECRET_LENGTH) this.addForm(lowerCase(part));
+      for (const form of partsOf(secret)
+        .map(lowerCase)
+        .filter(({ length }) => length >= MIN_SECRET_LENGTH))
+        for (const end of [form.slice(0, MIN_SECRET_LENGTH), form.slice(-MIN_SECRET_LENGTH)])
+          this.index.set(end, (this.index.get(end) ?? new Set()).add(form));
     }
     return this;
   }
@@ -47,13 +51,6 @@ export class SecretForms {
       for (const form of this.index.get(lower.slice(at, at + MIN_SECRET_LENGTH)) ?? []) found.add(form);
     }
     return found;
-  }
-
-  private addForm(form: string): void {
-    for (const end of [form.slice(0, MIN_SECRET_LENGTH), form.slice(-MIN_SECRET_LENGTH)]) {
-      const forms = this.index.get(end) ?? new Set();
-      this.index.set(end, forms.add(form));
-    }
   }
 }
 
@@ -140,64 +137,37 @@ function spansIn({ text, at }: Decoding, forms: SecretForms): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
   const spans = [...forms.candidatesIn(lower)].flatMap((form) => [
-    ...occurrences(lower, form),
-    ...prefixes(lower, form),
-    ...truncatedPrefixes(lower, cuts, form),
-    ...truncatedSuffixes(lower, cuts, form),
+    ...beginnings(lower, cuts, form),
+    ...endings(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
 
-function* occurrences(lower: string, form: string): Generator<Span> {
-  for (let start = lower.indexOf(form); start >= 0; start = lower.indexOf(form, start + 1)) {
-    yield [start, start + form.length];
-  }
-}
-
-/** Finds prefixes of a secret that are long enough and end at the end of a word. */
-function* prefixes(lower: string, form: string): Generator<Span> {
-  if (form.length <= MIN_PREFIX_LENGTH) return;
-  for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
-    let end = least;
+/** Finds a secret, its prefixes before an ellipsis, and its prefixes that are long enough and end at the end of a word. */
+function* beginnings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+  const least = form.slice(0, MIN_SECRET_LENGTH);
+  for (let start = lower.indexOf(least); start >= 0; start = lower.indexOf(least, start + 1)) {
+    let end = start;
     while (end < lower.length && lower[end] === form[end - start]) end += 1;
-    while (end >= least && LETTER_OR_DIGIT.test(lower.slice(end, end + 2))) end -= 1;
-    if (end >= least) yield [start, end];
+    const cut = cuts.findLast(({ index }) => index >= start + MIN_SECRET_LENGTH && index <= end);
+    if (cut !== undefined) yield [start, cut.index + cut[0].replace(/…|\.\.\./, "").length];
+    const isComplete = end - start === form.length;
+    const isInWord = (): boolean => !isComplete && LETTER_OR_DIGIT.test(lower.slice(end, end + 2));
+    while (end >= start + MIN_PREFIX_LENGTH && isInWord()) end -= 1;
+    if (isComplete || end >= start + MIN_PREFIX_LENGTH) yield [start, end];
   }
 }
 
-/** Finds prefixes of a secret before an ellipsis. */
-function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  for (const { index, 0: cut } of cuts) {
-    const part = lower.slice(Math.max(0, index - form.length), index);
-    const length = beginningAtEnd(part, form);
-    if (length > 0) yield [index - length, index + cut.replace(/…|\.\.\./, "").length];
-  }
-}
-
-/** Finds suffixes of a secret after an ellipsis. */
-function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+/** Finds the longest suffix of a secret after each ellipsis. */
+function* endings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+  const least = form.slice(-MIN_SECRET_LENGTH);
   for (const { index, 0: cut } of cuts) {
     const start = index + cut.length;
-    const length = endingAtStart(lower.slice(start, start + form.length), form);
-    if (length > 0) yield [start, start + length];
+    let last = lower.lastIndexOf(least, start + form.length - MIN_SECRET_LENGTH);
+    while (last >= start && !form.endsWith(lower.slice(start, last + MIN_SECRET_LENGTH)))
+      last = lower.lastIndexOf(least, last - 1);
+    if (last >= start) yield [start, last + MIN_SECRET_LENGTH];
   }
-}
-
-/** Returns the length of the longest suffix of a secret at the start of a text. */
-function endingAtStart(text: string, form: string): number {
-  const least = form.slice(-MIN_SECRET_LENGTH);
-  let end = text.lastIndexOf(least);
-  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH)))
-    end = text.lastIndexOf(least, end - 1);
-  return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
-}
-
-/** Returns the length of the longest prefix of a secret at the end of a text. */
-function beginningAtEnd(text: string, form: string): number {
-  const least = form.slice(0, MIN_SECRET_LENGTH);
-  let start = text.indexOf(least);
-  while (start >= 0 && !form.startsWith(text.slice(start))) start = text.indexOf(least, start + 1);
-  return start < 0 ? 0 : text.length - start;
 }
 
 /** Matches a letter or a digit, which may consist of two UTF-16 code units, or the second unit of any character. */
@@ -243,6 +213,8 @@ interface Decoding {
   readonly text: string;
   /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
   readonly at: (index: number) => number;
+  /** The number of nested escape sequences that were decoded. */
+  readonly depth: number;
 }
 
 /** The pattern of an escape sequence, and the text that the sequence represents. */
@@ -292,19 +264,14 @@ const ESCAPES: readonly Escape[] = [
 
 /** Returns the text itself, and the results of decoding its escape sequences in any order. */
 function decodings(text: string): Decoding[] {
-  const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
-  let latest = [...all.values()];
-  for (let depth = 0; depth < MAX_DECODINGS; depth += 1) {
-    const next: Decoding[] = [];
-    for (const reading of latest) {
-      for (const kind of ESCAPES) {
-        const plain = decoded(reading, kind);
-        if (plain === undefined || all.has(plain.text)) continue;
-        all.set(plain.text, plain);
-        next.push(plain);
-      }
+  const all = new Map<string, Decoding>([[text, { text, at: (index) => index, depth: 0 }]]);
+  // The loop also visits the decodings that it adds.
+  for (const reading of all.values()) {
+    if (reading.depth === MAX_DECODINGS) break;
+    for (const kind of ESCAPES) {
+      const plain = decoded(reading, kind);
+      if (plain !== undefined && !all.has(plain.text)) all.set(plain.text, plain);
     }
-    latest = next;
   }
   return [...all.values()];
 }
@@ -317,7 +284,7 @@ interface Replacement {
   readonly to: number;
 }
 
-function decoded({ text, at }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
+function decoded({ text, at, depth }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
   let plain = "";
   let end = 0;
   const changes: Replacement[] = [];
@@ -330,7 +297,7 @@ function decoded({ text, at }: Decoding, [pattern, meaning]: Escape): Decoding |
   }
   if (changes.length === 0) return undefined;
   plain += text.slice(end);
-  return { text: plain, at: (index) => at(originOf(index)) };
+  return { text: plain, at: (index) => at(originOf(index)), depth: depth + 1 };
 
   function originOf(index: number): number {
     const last = changes.findLast(({ from }) => from <= index);

@@ -61,15 +61,15 @@ export interface Limit {
 export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   const controller = new AbortController();
   const follow = () => controller.abort(outer?.reason);
-  if (outer?.aborted) follow();
-  outer?.addEventListener("abort", follow, { once: true });
   const timeout = () => controller.abort(timeoutError());
-  const cancel = ms > 0 ? clock.alarm(ms, timeout) : timeout;
-  if (ms <= 0) timeout();
+  if (outer?.aborted) follow();
+  else if (ms <= 0) timeout();
+  outer?.addEventListener("abort", follow, { once: true });
+  const cancel = clock.alarm(ms, timeout);
   return {
     signal: controller.signal,
     release() {
-      if (ms > 0) cancel();
+      cancel();
       outer?.removeEventListener("abort", follow);
     },
   };

@@ -1,4 +1,5 @@
 import type { CloudInfraError } from "../diagnostics/error";
+
 /** The result of one poll of an operation. */
 export interface Sample {
   /** The time of the poll, in milliseconds since the wait began. */
@@ -110,7 +111,7 @@ function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: 
 /** Returns the shortest duration of a poll, because longer durations may include a wait for the rate limit. */
 function roundTripMs(samples: readonly Sample[]): number {
   const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
-  return known.length === 0 ? 0 : known.reduce((shortest, tookMs) => Math.min(shortest, tookMs));
+  return known.length === 0 ? 0 : Math.min(...known);
 }
 
 /** Estimates the finish from the average rate and the recent rate. The estimate is reliable if both rates give similar results. */
@@ -136,7 +137,7 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
     remainingMs: earlier - elapsedMs,
     agreed: later - earlier <= AGREEMENT * earlier,
     values: new Set(known.map(({ progress }) => progress)).size,
-    unevennessMs: offTheLineMs.reduce((most, off) => Math.max(most, off), 0),
+    unevennessMs: Math.max(...offTheLineMs),
   };
 }
 

@@ -16,15 +16,7 @@ import {
   timeoutError,
   within,
 } from "./clock";
-import {
-  type Backoff,
-  nextPollMs,
-  type Pause,
-  pauseMs,
-  remainingEstimateMs,
-  type Sample,
-  type WaitSoFar,
-} from "./schedule";
+import { type Backoff, nextPollMs, type Pause, pauseMs, remainingEstimateMs, type Sample } from "./schedule";
 
 /** The state of a wait, for progress messages. */
 export interface WaitProgress {
@@ -46,7 +38,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** Called before each pause. Exceptions are ignored. */
+  /** Called before each pause. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
@@ -83,7 +75,7 @@ const NEW_OPERATION_MS = 4_000;
  * (or four seconds of 404s if no poll has found the operation), `aborted`, or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
-  const { clock, deadline, random = Math.random } = options;
+  const { clock, deadline, onProgress, random = Math.random } = options;
   const startMs = clock.now();
   const limit = limitOf(remainingMs(deadline, clock), clock, options.signal);
   const samples: Sample[] = [{ atMs: 0, progress: first.progress }];
@@ -99,7 +91,8 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : nextPollMs(soFar);
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
-      reportProgress(options, operation, soFar, pause);
+      const { status, progress } = operation;
+      onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
       await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);
       const polledMs = clock.now();
       try {
@@ -181,33 +174,12 @@ function waitError(
   if (error.code !== "not_found") return withDetails(error, details);
   const { status, method, path, traceId, problem } = error;
   const message = `operation ${operation.id} no longer exists (last status: ${shortStatus(operation)})`;
-  return new CloudInfraError("operation_unknown", message, {
-    status,
-    method,
-    path,
-    traceId,
-    problem,
-    ...details,
-    cause: error,
-  });
+  const request = { status, method, path, traceId, problem };
+  return new CloudInfraError("operation_unknown", message, { ...request, ...details, cause: error });
 }
 
 function shortStatus({ status, progress }: Operation): string {
   return progress === undefined ? status : `${status}, ${Math.round(progress * 100)}%`;
-}
-
-function reportProgress(
-  { onProgress }: WaitOptions,
-  { status, progress }: Operation,
-  soFar: WaitSoFar,
-  pause: Pause | undefined,
-): void {
-  try {
-    const { elapsedMs } = soFar;
-    onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
-  } catch {
-    // An exception thrown by the listener must not end the wait.
-  }
 }
 
 /** The last known state of a long-running operation (§2.3). */

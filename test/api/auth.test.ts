@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuth, type TokenSource } from "../../src/api/auth";
 import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
 
@@ -93,24 +93,6 @@ describe("the token", () => {
       "Bearer old-token",
       "Bearer new-token",
     ]);
-  });
-
-  it("is renewed once for all requests that are rejected at the same time", async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const renew = vi.fn(() => promise);
-    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew });
-    const never = new AbortController().signal;
-    const renewed = Promise.all([1, 2, 3].map(() => auth.renewed("old-token", never)));
-    resolve("new-token");
-    expect(await renewed).toEqual(["new-token", "new-token", "new-token"]);
-    expect(renew).toHaveBeenCalledTimes(1);
-  });
-
-  it("isn't renewed again if another request has already renewed it", async () => {
-    const renew = vi.fn();
-    const auth = createAuth({ origin: "the test", get: async () => "new-token", renew });
-    expect(await auth.renewed("old-token", new AbortController().signal)).toBe("new-token");
-    expect(renew).not.toHaveBeenCalled();
   });
 
   it("is renewed even if the first request that needs it is cancelled", async () => {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { limitNesting, MAX_BODY_BYTES, redactJson } from "../../src/api/body";
+import { MAX_BODY_BYTES, parseBody, redactJson } from "../../src/api/body";
 import { formatError } from "../../src/diagnostics/format";
 import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
 
@@ -341,10 +341,15 @@ function depthOf(value: unknown): number {
   }
 }
 
+function parsed(text: string): unknown {
+  const body = parseBody(text, (shown) => shown);
+  return body.kind === "json" ? body.value : body;
+}
+
 describe("a value that is nested too deeply", () => {
   it("becomes null, and its siblings are kept", () => {
     const text = `{"id":"ins-1","deep":${deepLists},"more":[${deepMaps},"]}{[\\"",2],"name":"web"}`;
-    const value: unknown = JSON.parse(limitNesting(text));
+    const value = parsed(text);
     expect(value).toMatchObject({ id: "ins-1", name: "web", more: [{}, ']}{["', 2] });
     expect(depthOf(value)).toBeLessThanOrEqual(101);
   });
@@ -352,7 +357,8 @@ describe("a value that is nested too deeply", () => {
   it("doesn't occur in usual JSON, which stays the same", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        expect(limitNesting(text)).toBe(text);
+        fc.pre(!/\d{16}/.test(text)); // integers beyond the safe range become strings
+        expect(parsed(text)).toEqual(JSON.parse(text));
       }),
     );
   });
