@@ -68,7 +68,6 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** Creates the function that provides the token of each request. The token is also checked and removed from messages. */
 export function createAuth(source: TokenSource) {
-  /** The most recent tokens. */
   const used: string[] = [];
 
   function checked(text: string): string {
@@ -88,7 +87,6 @@ export function createAuth(source: TokenSource) {
       const fresh = source.renew && (await within(signal, source.renew(rejected)));
       return fresh === undefined ? undefined : checked(fresh);
     },
-    /** Removes the most recent tokens from a string. */
     redact: (text: string) => redact(text, used),
   };
 }

@@ -4,7 +4,6 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { truncated, withoutMarkup } from "../diagnostics/redact";
 
-/** A JSON object with any members. */
 export interface JsonObject {
   readonly [name: string]: unknown;
 }

@@ -26,18 +26,15 @@ export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions extends RateLimits {
-  /** The base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
   token: TokenSource;
   /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
-  /** Whether plain HTTP connections to other machines are allowed. @default false */
   allowHttp?: boolean | undefined;
-  retry?: Partial<RetryOptions> | undefined;
+  retry?: RetryOptions | undefined;
   clock: Clock;
-  /** Returns a random number from 0 to 1, for jitter. */
   random: () => number;
   /** The connections, which the caller must close. */
   dispatcher: Connections;
@@ -101,7 +98,6 @@ const PAGE_LIMIT = "200";
 
 /** The filters of an instance list. An instance must match all filters (§4.4). */
 interface InstanceFilter {
-  /** The id of a project. */
   project?: string | undefined;
   status?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
@@ -109,16 +105,9 @@ interface InstanceFilter {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** Creates the collections of projects and instances. */
 function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
-    /**
-     * Sends a POST.
-     *
-     * @param body JSON, sent unchanged in every attempt
-     * @param key the idempotency key, a UUID v4 (§4.7)
-     * @param options.isKeyExpired see `ApiRequest`
-     */
+    /** Sends a POST with an idempotency key (§4.7). The JSON `body` is sent unchanged in every attempt. */
     async create(
       body: string,
       key: string,
@@ -141,12 +130,15 @@ function createCollections(send: Send, operations: Operations, revisionField: st
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
-    /** Deletes an object with a request that the specification doesn't define (§4.8). Throws the same errors as `get`. */
+    /** Deletes an object. Like `get`, the request isn't defined by the specification. */
     async delete(id: string, options: CallOptions): Promise<Accepted> {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
       return parseAccepted(reply, operations, revisionField, id);
     },
   });
+
+  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
+  let isLimitRejected = false;
 
   /**
    * Follows the cursors of a list (§2.5) to its end.
@@ -154,18 +146,23 @@ function createCollections(send: Send, operations: Operations, revisionField: st
    * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if
    * the reply isn't a page
    */
-  async function* pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
+  async function* pagesOf(name: "projects" | "instances", filter: Query, options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
     const seen = new Set<string>();
+    let limit = name === "instances" && isLimitRejected ? undefined : PAGE_LIMIT;
     let isComplete = false;
     for (let cursor: string | undefined; ; ) {
       let reply: ApiReply;
       try {
-        reply = await send({ ...request, query: { ...query, cursor } }, options);
+        reply = await send({ ...request, query: { ...filter, limit, cursor } }, options);
       } catch (error) {
         if (isComplete && hasStatus(error, [400, 404, 422])) return;
-        throw error;
+        const mayOmitLimit = name === "instances" && cursor === undefined && limit !== undefined;
+        if (!mayOmitLimit || !hasStatus(error, [400, 422])) throw error;
+        limit = undefined;
+        continue;
       }
+      isLimitRejected ||= limit === undefined;
       const page = parsePage(reply, operations);
       const next = cursorAfter(page, seen, reply);
       const objects = page.items.map((fields) => toObject(fields, undefined, revisionField));
@@ -177,44 +174,18 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     }
   }
 
-  const projectPages = (options: CallOptions): AsyncIterable<Page> =>
-    pagesOf("projects", { limit: PAGE_LIMIT }, options);
-
-  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
-  let instanceLimit: string | undefined = PAGE_LIMIT;
-  async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
-    const query = queryOf(filter);
-    const limit = instanceLimit;
-    let pages = pagesOf("instances", { ...query, limit }, options);
-    let first: IteratorResult<Page, void>;
-    try {
-      first = await pages.next();
-    } catch (error) {
-      if (limit === undefined || !hasStatus(error, [400, 422])) throw error;
-      pages = pagesOf("instances", query, options);
-      first = await pages.next();
-      instanceLimit = undefined;
-    }
-    if (!first.done) yield first.value;
-    yield* pages;
-  }
-
   return {
-    /** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
     projects: {
       ...collection("projects"),
-      /** Reads all projects page by page. */
-      pages: projectPages,
-      /** Reads all projects. */
-      list: (options: CallOptions) => collect(projectPages(options)),
+      pages: (options: CallOptions): AsyncIterable<Page> => pagesOf("projects", {}, options),
+      list: (options: CallOptions) => collect(pagesOf("projects", {}, options)),
     },
-    /** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
     instances: {
       ...collection("instances"),
-      /** Reads all instances that match the filter, page by page. */
-      pages: instancePages,
-      /** Reads all instances that match the filter. */
-      list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
+      pages: (filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> =>
+        pagesOf("instances", queryOf(filter), options),
+      list: (filter: InstanceFilter, options: CallOptions) =>
+        collect(pagesOf("instances", queryOf(filter), options)),
       /**
        * Sends a PUT with an If-Match header (§4.5).
        *
@@ -235,7 +206,6 @@ function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
   return { project, status, ...Object.fromEntries(byLabel) };
 }
 
-/** One page of a list. */
 export interface Page {
   readonly objects: ApiObject[];
   readonly isLast: boolean;

@@ -1,7 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { percentDecoded } from "../diagnostics/problem";
 
-/** The base URL of the service. */
 export interface Endpoint {
   /** The normalized base URL, which ends in `/v1`. */
   readonly base: string;

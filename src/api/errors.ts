@@ -22,7 +22,6 @@ export interface RequestHistory {
   attempts: number;
   /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
-  /** The failure of the previous attempt. */
   last?: CloudInfraError | undefined;
 }
 
@@ -30,7 +29,6 @@ function detailsFrom({ method, url, attempts, unknown }: RequestHistory): ErrorD
   return { method, path: url.pathname, attempts, sent: unknown.length > 0 };
 }
 
-/** Creates the error for a failed attempt. */
 export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
   const details = detailsFrom(history);
   if (attempt.kind === "timeout")

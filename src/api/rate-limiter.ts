@@ -132,7 +132,6 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       isAwaited ||= waitMs > 0;
       return waitMs;
     },
-    /** Records the start of a request. */
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
@@ -141,9 +140,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       nextStart = from + spacingMs;
       isAwaited = false;
     },
-    /** Records a reply with a status other than 429. */
     recordAccepted: () => accepted.add(),
-    /** Lowers the rate after a 429. */
     slowDown(retryAfterMs = 0) {
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);

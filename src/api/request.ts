@@ -27,13 +27,11 @@ import { type Attempt, exchange, type WireReply, type WireRequest } from "./tran
 export interface CallOptions {
   /** The deadline of the whole call, including retries and pauses. */
   deadline: Deadline;
-  /** Cancels the call. */
   signal?: AbortSignal | undefined;
   /** Called when the call starts or stops waiting for the rate limit or a retry. */
   progress?: PauseListener | undefined;
 }
 
-/** A request to the API. */
 export interface ApiRequest extends ExpectedReply {
   readonly method: WireRequest["method"];
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
@@ -41,7 +39,6 @@ export interface ApiRequest extends ExpectedReply {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   /** The token to send instead of the client's token, without renewal. An empty string sends no token. @default the client's token */
   readonly token?: string | undefined;
-  /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
   /** The idempotency key, with which a POST can be repeated safely (§4.7). */
   readonly idempotencyKey?: string | undefined;
@@ -61,7 +58,6 @@ export interface ApiRequest extends ExpectedReply {
 /** A successful reply. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
-  /** The parsed body, or `undefined` if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;
@@ -72,29 +68,25 @@ export interface ApiReply {
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
-export interface RetryOptions {
-  /** The maximum number of attempts of a request, including the first. @default 8, which take about 30 s */
-  maxAttempts: number;
-  /** The time limit of one attempt, in milliseconds. @default 60000 */
-  attemptMs: number;
-  backoff: Backoff;
-}
-
-const DEFAULT_RETRY: RetryOptions = {
-  maxAttempts: 8,
-  attemptMs: 60_000,
-  backoff: { baseMs: 500, capMs: 20_000 },
-};
+/** The default for `maxAttempts`. Eight attempts take about 30 s. */
+const MAX_ATTEMPTS = 8;
+/** The time limit of one attempt, in milliseconds. */
+const ATTEMPT_MS = 60_000;
+const BACKOFF: Backoff = { baseMs: 500, capMs: 20_000 };
 
 /** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-/** The parts that all requests of a client share. */
+export interface RetryOptions {
+  /** The maximum number of attempts of a request, including the first. */
+  readonly maxAttempts?: number;
+}
+
 export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly retry?: Partial<RetryOptions> | undefined;
+  readonly retry?: RetryOptions | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
@@ -109,7 +101,7 @@ export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiRep
 /** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
 export function createSend(parts: RequestParts): Send {
   const { auth, clock, endpoint, limits, random } = parts;
-  const retry = { ...DEFAULT_RETRY, ...parts.retry };
+  const { maxAttempts = MAX_ATTEMPTS } = parts.retry ?? {};
   const reserveRetry = createRetryBudget(clock);
   const storedFailureOf = createFailureMemory();
 
@@ -135,9 +127,8 @@ export function createSend(parts: RequestParts): Send {
         }
 
         const failure = attemptError(attempt, history, auth);
-        if (!mayRetry(request, attempt, history.attempts, retry.maxAttempts) || failure.replayed)
-          throw failure;
-        const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
+        if (!mayRetry(request, attempt, history.attempts, maxAttempts) || failure.replayed) throw failure;
+        const pause = pauseMs(BACKOFF, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, reserveRetry());
         if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, history, deadline);
         history.last = failure;
@@ -184,7 +175,7 @@ export function createSend(parts: RequestParts): Send {
   ): Promise<Attempt> {
     const { method, body } = request;
     const wire = { method, url: history.url, headers: headersOf(request, token), body };
-    const limit = limitOf(retry.attemptMs, clock, signal);
+    const limit = limitOf(ATTEMPT_MS, clock, signal);
     history.attempts++;
     const delivery = { neverSent: true };
     const started = clock.now();
@@ -206,21 +197,15 @@ export function createSend(parts: RequestParts): Send {
   }
 }
 
-/** Reports whether to retry a failed attempt. A retry must be safe, and the failure must possibly be temporary. */
+/** Reports whether a failure may be temporary. A retry is safe, because a POST has an idempotency key, and a PUT has a revision. */
 function mayRetry(request: ApiRequest, attempt: Attempt, attempts: number, maxAttempts: number): boolean {
-  if (attempts >= maxAttempts || !isRepeatable(request)) return false;
+  if (attempts >= maxAttempts) return false;
   if (attempt.kind === "timeout") return true;
   if (attempt.kind === "failure") return !attempt.failure.final;
   const { reply } = attempt;
   if (isSuccess(reply))
     return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MAX_UNREADABLE_REPLIES;
   return isTransient(reply.status) || keyConflict(reply) === "in progress";
-}
-
-function isRepeatable({ method, idempotencyKey, ifMatch }: ApiRequest): boolean {
-  if (method === "POST") return idempotencyKey !== undefined;
-  if (method === "PUT") return ifMatch !== undefined;
-  return method === "GET" || method === "DELETE";
 }
 
 function replyOf(reply: WireReply, { method, url, attempts }: RequestHistory): ApiReply {

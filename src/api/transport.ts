@@ -3,7 +3,6 @@ import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
 
-/** A request in the form in which it is sent. */
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
@@ -11,7 +10,6 @@ export interface WireRequest {
   readonly body?: string | undefined;
 }
 
-/** A reply with any status code. */
 export interface WireReply {
   readonly status: number;
   /** Returns the first value of a header, or `undefined` if the header is missing. */
@@ -23,7 +21,6 @@ export interface WireReply {
   readonly problem?: Problem | undefined;
 }
 
-/** The result of one attempt to send a request. */
 export type Attempt =
   | { readonly kind: "reply"; readonly reply: WireReply }
   | { readonly kind: "failure"; readonly failure: TransportFailure }
@@ -32,19 +29,16 @@ export type Attempt =
 
 /** The reason why an attempt received no reply. */
 export interface TransportFailure {
-  /** The error message, without secrets. */
   readonly description: string;
   /** Whether no connection was established, so that the service has received nothing. */
   readonly neverSent: boolean;
   /** Whether a retry is useless, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** A hint for the user, if there is a known solution. */
   readonly hint?: string | undefined;
   /** A copy of the HTTP library's error without its properties, which may contain parts of a reply. */
   readonly cause: Error;
 }
 
-/** The options of one attempt. */
 interface AttemptOptions {
   /** Removes secrets from a string for messages. */
   readonly clean: (text: string) => string;

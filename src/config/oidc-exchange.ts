@@ -16,7 +16,6 @@ export interface ExchangeParts {
   readonly dispatcher: Connections;
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
-  /** Returns a random number from 0 to 1, for jitter. */
   readonly random: () => number;
 }
 

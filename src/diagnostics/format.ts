@@ -5,7 +5,6 @@ import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
 import { cleanLine, redact, type SecretForms, truncated } from "./redact";
 
-/** The context in which an error is formatted. */
 export interface ErrorContext {
   /** The action that failed, such as `creating instance "web"`. */
   action: string;
@@ -60,7 +59,6 @@ export function formatError(error: unknown, context: ErrorContext): string {
   ].join("\n");
 }
 
-/** Adds a period to a hint that ends without punctuation. */
 function withPeriod(text: string): string {
   return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
@@ -107,7 +105,6 @@ function readFaults(
   return { lines, properties: [...properties] };
 }
 
-/** Returns the property name at the start of a path. */
 function topOf(path: string | undefined): string | undefined {
   return path?.split(/[.[]/, 1)[0];
 }

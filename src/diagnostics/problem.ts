@@ -129,9 +129,9 @@ function parseFault(input: unknown): ProblemError[] {
 
 /** Converts a path such as `["body", "ssh_keys", 0]` to a JSON pointer. */
 function pointerOf(path: readonly (string | number)[]): string | undefined {
-  const [first, ...rest] = path.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
-  const inBody = first === "body" ? rest : [first, ...rest];
-  return path.length === 0 || inBody.length === 0 ? undefined : `/${inBody.join("/")}`;
+  const inBody = path[0] === "body" ? path.slice(1) : path;
+  const segments = inBody.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
+  return segments.length === 0 ? undefined : `/${segments.join("/")}`;
 }
 
 /**

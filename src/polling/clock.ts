@@ -39,7 +39,6 @@ export interface Deadline {
   readonly ms: number;
 }
 
-/** Creates a deadline that is the given number of milliseconds from now. */
 export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
@@ -85,12 +84,10 @@ export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Creates the abort reason for a time limit that has passed. */
 export function timeoutError(): DOMException {
   return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Reports whether an abort reason comes from `timeoutError`. */
 export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }

@@ -1,6 +1,5 @@
 import type { CloudInfraError } from "../diagnostics/error";
 
-/** The result of one poll of an operation. */
 export interface Sample {
   /** The time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
@@ -53,7 +52,6 @@ const CAUTION = 5;
 /** The minimum number of distinct progress values. With fewer values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
 
-/** Returns the pause until the next poll, in milliseconds. */
 export function nextPollMs(soFar: WaitSoFar): number {
   return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
 }

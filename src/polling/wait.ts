@@ -21,7 +21,6 @@ import { type Backoff, nextPollMs, type Pause, pauseMs, remainingEstimateMs, typ
 /** The state of a wait, for progress messages. */
 export interface WaitProgress {
   readonly status: string;
-  /** The progress from 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
   /** The estimated remaining time in milliseconds, or `undefined` if the reported progress allows no estimate. */
@@ -31,14 +30,12 @@ export interface WaitProgress {
 }
 
 export interface WaitOptions {
-  /** Fetches the current state of the operation. */
   poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
   deadline: Deadline;
   clock: Clock;
   signal?: AbortSignal | undefined;
   /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** Called before each pause. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
@@ -185,9 +182,7 @@ function shortStatus({ status, progress }: Operation): string {
 /** The last known state of a long-running operation (§2.3). */
 export interface Operation {
   readonly id: string;
-  /** The URL to poll. */
   readonly url: string;
-  /** The status that the service returned. */
   readonly status: string;
   /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;

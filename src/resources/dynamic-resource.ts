@@ -203,7 +203,6 @@ export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEn
   await pulumi.log.warn(unfinishedWarning(entries, WARNING));
 }
 
-/** The hidden output that contains the endpoint of the object. */
 const ENDPOINT = "__endpoint";
 
 /** Returns a string that identifies an object: the last type in the URN, the object's id and, if known, its endpoint. */

@@ -13,7 +13,6 @@ import {
   resolved,
 } from "./sdk";
 
-/** A resource declaration after all transformations. */
 export interface Declared extends Given {
   readonly provider: "project" | "instance";
   readonly type: string;
