@@ -19,11 +19,10 @@ export interface TokenSource {
 }
 
 /**
- * Parses a token, and removes surrounding white space.
+ * Parses a token, and removes surrounding white space. If the text is empty or contains characters that aren't allowed in a header, throws
+ * `config_invalid` without the text.
  *
  * @param source the origin of the text, as the subject of error messages
- * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that isn't allowed in a header. The message doesn't
- * contain the text
  */
 export function parseToken(text: string, source: string): string {
   const token = text.trim();
@@ -40,12 +39,8 @@ export function parseToken(text: string, source: string): string {
 }
 
 /**
- * Reads a token file.
- *
- * @param kind the name of the file in messages, such as "the token file"
- * @param source the setting that names the file, as users know it
- * @returns the file's text, and its name for further messages
- * @throws CloudInfraError `config_invalid` if the file can't be read
+ * Reads a token file. Returns its text, and its name for messages: the `kind`, such as "the token file", the path, and the setting `source`.
+ * Throws `config_invalid` if the file can't be read.
  */
 export async function readTokenFile(file: string, kind: string, source: string) {
   const name = `${kind} ${file} from ${source}`;

@@ -48,11 +48,7 @@ const DECODERS: Readonly<Record<string, typeof zlib.gunzip>> = {
   br: zlib.brotliDecompress,
 };
 
-/**
- * Reads and decompresses a body. Stops if the body exceeds `MAX_BODY_BYTES`.
- *
- * @param coding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
- */
+/** Reads and decompresses a body. Services and proxies may compress replies, although the client accepts only `identity`. */
 export async function readContent(stream: Readable, coding = ""): Promise<Content> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -85,11 +81,7 @@ function text(bytes: Buffer): Content {
   return { kind: "text", text: new TextDecoder().decode(bytes) };
 }
 
-/**
- * Parses a body by its content, because the content type may be wrong.
- *
- * @param clean removes secrets from a string for messages
- */
+/** Parses a body by its content, because the content type may be wrong. `clean` removes secrets from the excerpt. */
 export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };

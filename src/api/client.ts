@@ -45,11 +45,7 @@ export interface ClientOptions extends RateLimits {
 /** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
 export type Client = ReturnType<typeof createClient>;
 
-/**
- * Creates a client for one endpoint and one token source, without sending a request.
- *
- * @throws CloudInfraError `config_invalid` if an option is invalid
- */
+/** Creates a client for one endpoint and one token source. Throws `config_invalid` if an option is invalid. */
 export function createClient(options: ClientOptions) {
   const { allowHttp, endpointSetting: setting, revisionField } = options;
   const limits = createRateLimiter(options);
@@ -71,11 +67,7 @@ export function createClient(options: ClientOptions) {
     operations: { poll: operations.poll },
     /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
     resultId: (operation: Operation) => resultIdOf(operation, endpoint),
-    /**
-     * Reads the object that a finished operation links to.
-     *
-     * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
-     */
+    /** Reads the object that a finished operation links to. Throws `no_result` if there is no link to this service. */
     async readResult(operation: Operation, call: CallOptions): Promise<ApiObject> {
       const url = operation.resultUrl && readLink(operation.resultUrl, operation.url, endpoint).url;
       if (!url) {
@@ -122,10 +114,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
         "the service accepted the request but returned neither an operation nor an object",
       );
     },
-    /**
-     * Reads one object with a request that the specification doesn't define (§4.8). Throws `not_found` after 404 or 410, and `unsupported`
-     * after 405 or 501.
-     */
+    /** Reads one object, with a request that the specification doesn't define (§4.8). */
     async get(id: string, options: CallOptions): Promise<ApiObject> {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
@@ -140,12 +129,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
   // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
   let isLimitRejected = false;
 
-  /**
-   * Follows the cursors of a list (§2.5) to its end.
-   *
-   * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if
-   * the reply isn't a page
-   */
+  /** Follows the cursors of a list (§2.5) to its end. */
   async function* pagesOf(name: "projects" | "instances", filter: Query, options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
     const seen = new Set<string>();
@@ -186,12 +170,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
         pagesOf("instances", queryOf(filter), options),
       list: (filter: InstanceFilter, options: CallOptions) =>
         collect(pagesOf("instances", queryOf(filter), options)),
-      /**
-       * Sends a PUT with an If-Match header (§4.5).
-       *
-       * @param revision opaque tag without quotes
-       * @throws CloudInfraError `revision_conflict` after 412
-       */
+      /** Sends a PUT with the revision as If-Match (§4.5). Throws `revision_conflict` after 412. */
       async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
         const path = pathOf("instances", id);
         const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
@@ -252,6 +231,7 @@ function cursorAfter(
   seen: ReadonlySet<string>,
   reply: ApiReply,
 ): string | undefined {
+  // A list with a missing or repeated cursor would be incomplete.
   if (next === undefined || next === null || next === "") {
     if (hasMore)
       throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");

@@ -131,11 +131,7 @@ function undici(): typeof import("undici") {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/**
- * Reads the certificates in the file of the setting `caFile`.
- *
- * @throws CloudInfraError `config_invalid` if the file can't be read, or contains no certificate or a damaged one
- */
+/** Reads the certificates in the file of the setting `caFile`. */
 export function readCertificates(file: string): readonly string[] {
   const failed = (why: string): CloudInfraError =>
     new CloudInfraError("config_invalid", `the CA file ${file} from cloudinfra:caFile ${why}`, {

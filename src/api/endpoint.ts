@@ -13,11 +13,9 @@ const SETTING = "the setting cloudinfra:endpoint";
 const VERSION = "v1";
 
 /**
- * Parses a base URL with or without `/v1` (§9) and a trailing slash.
+ * Parses a base URL with or without `/v1` (§9) and a trailing slash. Throws `config_invalid` with the name of the setting.
  *
- * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted. @default false
- * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
- * @throws CloudInfraError `config_invalid`, with the name of the setting
+ * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted
  */
 export function parseEndpoint(
   text: string,

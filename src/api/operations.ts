@@ -81,11 +81,8 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
     async poll(operation: Pick<Operation, "id" | "url">, options: CallOptions): Promise<Operation> {
       const { id } = operation;
       // The URL may come from a state or a journal that was written for a different endpoint.
-      const { url = endpoint.base + pathOf("operations", id) } = readLink(
-        operation.url,
-        endpoint.base,
-        endpoint,
-      );
+      const link = readLink(operation.url, endpoint.base, endpoint);
+      const url = link.url ?? endpoint.base + pathOf("operations", id);
       const reply = await send({ method: "GET", path: url, needsBody: true }, options);
       const body = v.safeParse(operationSchema, reply.json);
       if (!body.success) throw badReply(reply, `the reply isn't an operation; expected operation ${id}`);

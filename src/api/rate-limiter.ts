@@ -13,11 +13,7 @@ export interface RateLimits {
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/**
- * Limits the number of concurrent requests and the rate of new requests of a client. Requests start in the order of the calls.
- *
- * @throws CloudInfraError `config_invalid` if `concurrency` is invalid
- */
+/** Limits the number of concurrent requests and the rate of new requests of a client. Requests start in the order of the calls. */
 export function createRateLimiter({
   concurrency = DEFAULT_CONCURRENCY,
   maxRequestsPerSecond,
@@ -190,10 +186,8 @@ const RETRY_BURST = 100;
 const RETRIES_PER_SECOND = 10;
 
 /**
- * Creates the retry budget of a client, so that many failing requests don't overload the service. An exhausted budget delays a retry, but
- * never prevents it.
- *
- * @returns a function that reserves one retry, and returns the milliseconds until it may start
+ * Creates the retry budget of a client, so that many failing requests don't overload the service. Returns a function that reserves a retry,
+ * and returns the milliseconds until it may start.
  */
 export function createRetryBudget(clock: Clock): () => number {
   let tokens = RETRY_BURST;

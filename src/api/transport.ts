@@ -97,12 +97,7 @@ export async function receive(
   }
 }
 
-/**
- * Parses the Retry-After header of a reply, which contains seconds or an HTTP date. Dates are compared with the Date header, because the
- * local clock may be wrong.
- *
- * @returns milliseconds, or undefined if the header is missing or invalid
- */
+/** Parses the Retry-After header, which contains seconds or an HTTP date. Compares the date with the Date header, not the local clock. */
 function retryAfterMs(header: (name: string) => string | undefined): number | undefined {
   const text = header("retry-after")?.trim() ?? "";
   if (/^\d+(\.\d+)?$/.test(text)) {
@@ -117,9 +112,7 @@ function retryAfterMs(header: (name: string) => string | undefined): number | un
   return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }
 
-/**
- * Parses an HTTP date into milliseconds since 1970. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC.
- */
+/** Parses an HTTP date. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC. */
 function parseHttpDate(text: string): number {
   return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
 }
@@ -129,13 +122,7 @@ const FINAL =
 const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT_UNTRUSTED)/;
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
-/**
- * Describes an error from undici, Node.js or a proxy. Any type of error is accepted, because undici's parser errors and assertions have no
- * common type.
- *
- * @param options.neverSent whether no connection was established before the error
- * @param options.clean removes secrets from a string for messages
- */
+/** Describes an error from undici, Node.js or a proxy. undici's parser errors and assertions have no common type. */
 function transportFailure(
   error: unknown,
   { url, neverSent, clean }: { url: URL; neverSent: boolean; clean: (text: string) => string },

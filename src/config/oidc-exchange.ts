@@ -7,7 +7,7 @@ import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
 import { optional } from "../diagnostics/problem";
 import { redact, truncated } from "../diagnostics/redact";
-import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
+import { type Clock, limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
 import type { OidcSetting } from "./settings";
 
@@ -30,12 +30,7 @@ const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
-/**
- * Prepares the exchange of a token for a token of the service (RFC 8693).
- *
- * @returns the origin of the new tokens for messages, and a function that runs an exchange
- * @throws CloudInfraError `config_invalid` if the address is invalid
- */
+/** Prepares the exchange of a token for a token of the service (RFC 8693). `origin` describes the new tokens in messages. */
 export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
   const { clock, random, allowHttp } = parts;
   const { kind, value, source } = setting;
@@ -68,8 +63,7 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
       try {
         return await within(limit.signal, withRetries(secrets, limit.signal));
       } catch (error) {
-        if (isCloudInfraError(error)) throw error;
-        if (!isTimeoutError(error) && !isTimeoutError(limit.signal.reason)) throw error;
+        if (isCloudInfraError(error) || !limit.signal.aborted) throw error;
         throw new CloudInfraError("unreachable", `${at} timed out after ${LIMIT_MS / 1000} s`, {
           hint: "Run the command again when the token service is available.",
         });
@@ -354,13 +348,7 @@ function hintOn(reason: string): string {
   );
 }
 
-/**
- * Parses a URL to which tokens may be sent.
- *
- * @param options.name the source of the URL, as the subject of error messages
- * @param options.withQuery whether the URL may have a query. @default false
- * @throws CloudInfraError `config_invalid`, without the URL
- */
+/** Parses a URL to which tokens may be sent. Throws `config_invalid` with the source of the URL, but without the URL. */
 function parseOidcUrl(
   text: string,
   options: { readonly name: string; readonly allowHttp: boolean; readonly withQuery?: boolean },

@@ -240,13 +240,7 @@ function parseList(text: string): readonly string[] | undefined {
 
 const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
 
-/**
- * Finds the token source in the configuration or in the environment.
- *
- * @param inPlace looks up settings in that place only
- * @param lookUp looks up the other settings of an exchange, which may be in a different place
- * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
- */
+/** Finds the token source in one place. The other settings of an exchange may be in a different place. */
 function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
   const given = SOURCES.flatMap((kind) => {
     const setting = inPlace(kind);

@@ -134,12 +134,7 @@ function pointerOf(path: readonly (string | number)[]): string | undefined {
   return segments.length === 0 ? undefined : `/${segments.join("/")}`;
 }
 
-/**
- * Returns the path of a faulty property as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`.
- *
- * @param propertyOf converts a field name of the API to a property name
- * @returns undefined if the fault has neither a pointer nor a field
- */
+/** Returns the path of a faulty property as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`. */
 export function propertyPath(fault: ProblemError, propertyOf: (wireField: string) => string) {
   const [first, ...rest] =
     fault.pointer === undefined ? fieldSegments(fault.field) : pointerSegments(fault.pointer);

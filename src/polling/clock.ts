@@ -107,11 +107,7 @@ export function formatDuration(ms: number): string {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/**
- * Parses a duration in the format of Pulumi's `customTimeouts`, such as `"90s"`, `"10m"` or `"1h30m"`.
- *
- * @returns milliseconds, or `undefined` if the string isn't a positive duration
- */
+/** Parses a positive duration in the format of Pulumi's `customTimeouts`, such as `"90s"` or `"1h30m"`, to milliseconds. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;

@@ -112,11 +112,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
   }
 }
 
-/**
- * Waits like `waitForOperation`, but treats any final status other than `done` as an error.
- *
- * @throws CloudInfraError `operation_failed`, see `operationFailed`
- */
+/** Waits like `waitForOperation`, but throws `operation_failed` after any final status other than `done`. */
 export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
   const operation = await waitForOperation(first, options);
   if (isSuccess(operation)) return operation;

@@ -226,31 +226,27 @@ async function knownSettings(name: string, options: FunctionOptions): Promise<Se
 }
 
 /** Runs a search. A `CloudInfraError` is marked as a `RunError`, because Pulumi prints such errors without a stack trace. */
-async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
-  const end = keepProgramRunning();
-  try {
-    return await search();
-  } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    throw Object.defineProperty(error, "__pulumiRunError", { value: true });
-  } finally {
-    end();
-  }
+function found<T>(search: () => Promise<T[]>): Promise<T[]> {
+  const result = search().catch((error: unknown) => {
+    throw isCloudInfraError(error)
+      ? Object.defineProperty(error, "__pulumiRunError", { value: true })
+      : error;
+  });
+  keepRunningUntil(result);
+  return result;
 }
 
 function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
-  const end = keepProgramRunning();
-  resolved(output).then(end, end); // an error stays in the output
+  keepRunningUntil(resolved(output)); // an error stays in the output
   return output;
 }
 
 /**
  * Keeps an inline program of the Automation API running. Otherwise, the program might end before the result arrives, and the engine would
  * delete resources that the program declares later.
- *
- * @returns a function to call with the result; the program may end once the code that awaits the result has continued
  */
-function keepProgramRunning(): () => void {
+function keepRunningUntil(result: Promise<unknown>): void {
   const done = pulumi.runtime.rpcKeepAlive();
-  return () => void setImmediate(done);
+  const end = () => void setImmediate(done); // the code that awaits the result continues first
+  result.then(end, end);
 }
