@@ -56,25 +56,21 @@ function replyError(
 ): CloudInfraError {
   const { status, problem, retryAfterMs } = reply;
   const details = { ...known, status, problem, retryAfterMs };
+  const failure = (code: ErrorCode, message: string) => new CloudInfraError(code, message, details);
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));
-    const message = `the endpoint returned a redirect (${status}) to ${target}`;
-    return new CloudInfraError("not_this_service", message, details);
+    return failure("not_this_service", `the endpoint returned a redirect (${status}) to ${target}`);
   }
   if (status < 400) {
-    const message = `the service returned an unexpected status: ${STATUS_CODES[status] ?? "unknown"} (${status})`;
-    return new CloudInfraError("bad_reply", message, details);
+    const name = STATUS_CODES[status] ?? "unknown";
+    return failure("bad_reply", `the service returned an unexpected status: ${name} (${status})`);
   }
-  if (isTokenRejected(reply)) {
-    const message = `the service rejected the token from ${auth.origin} (${status})`;
-    return new CloudInfraError("unauthorized", message, details);
-  }
+  if (isTokenRejected(reply))
+    return failure("unauthorized", `the service rejected the token from ${auth.origin} (${status})`);
   const text = problem === undefined ? replyExcerpt(reply) : "";
-  if (status === 404 && collection && problem === undefined) {
-    const message = `the API was not found at the endpoint (404${afterColon(text)})`;
-    return new CloudInfraError("not_this_service", message, details);
-  }
+  if (status === 404 && collection && problem === undefined)
+    return failure("not_this_service", `the API was not found at the endpoint (404${afterColon(text)})`);
   const lines = text === "" ? undefined : [text];
   const code = BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
   return new CloudInfraError(code, statusMessage(status, problem, text), { ...details, lines });

@@ -43,13 +43,12 @@ export function createRateLimiter({
   }
 
   function wakeIn(ms: number): void {
-    const own = new AbortController();
-    pause = own;
+    pause = new AbortController();
     const wake = (): void => {
-      if (pause === own) pause = undefined;
+      pause = undefined;
       admit();
     };
-    clock.sleep(ms, own.signal).then(wake, wake);
+    clock.sleep(ms, pause.signal).then(wake, wake);
   }
 
   function leave(): void {
