@@ -66,9 +66,9 @@ export function openConnections(options: {
   }
   return {
     send(request, onStart) {
-      const url = URL.parse(String(request.origin));
+      const url = new URL(String(request.origin));
       // Without this check, undici would use HTTP_PROXY for HTTPS requests.
-      const hasNone = url?.protocol === "https:" && proxies.httpsProxy === "";
+      const hasNone = url.protocol === "https:" && proxies.httpsProxy === "";
       if (proxied !== undefined && !hasNone && !isWithoutProxy(url, networks))
         return proxied.send(request, onStart);
       direct ??= connectionsOf(new (undici().Agent)(pool));
@@ -117,8 +117,7 @@ function networksIn(noProxy: string): BlockList {
   return networks;
 }
 
-function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
-  const hostname = url?.hostname ?? "";
+function isWithoutProxy({ hostname }: URL, networks: BlockList): boolean {
   const address = hostname.replace(/^\[|\]$/g, "");
   const version = isIP(address);
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));

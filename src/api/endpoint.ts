@@ -1,5 +1,5 @@
+import { unescape as percentDecoded } from "node:querystring";
 import { CloudInfraError } from "../diagnostics/error";
-import { percentDecoded } from "../diagnostics/problem";
 
 export interface Endpoint {
   /** The normalized base URL, which ends in `/v1`. */

@@ -1,6 +1,7 @@
+import { unescape as percentDecoded } from "node:querystring";
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { type Problem, percentDecoded, textSchema } from "../diagnostics/problem";
+import { type Problem, textSchema } from "../diagnostics/problem";
 import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";

@@ -76,7 +76,6 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
 interface TokenEndpoint {
   readonly url: URL;
-  /** The authentication methods that the token endpoint supports, if they are known. */
   readonly authMethods?: readonly string[] | undefined;
 }
 

@@ -41,7 +41,6 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** The names of the settings that must be encrypted in files and in the state. */
 export const secretSettings: readonly string[] = Object.entries<Setting>(settings).flatMap(
   ([name, { isSecret }]) => (isSecret ? name : []),
 );
@@ -71,7 +70,6 @@ export function applicableSettings(configured: Configuration, environment: NodeJ
   return (key) => (isOfTarget(key.replace("cloudinfra:", "")) ? undefined : configured(key));
 }
 
-/** The parsed settings of the process. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export type TokenSetting = Settings["token"];
@@ -81,13 +79,11 @@ export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
 
 export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
 
-/** The source of the token to exchange. */
 type Subject =
   | { readonly kind: "github" }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "env"; readonly name: string };
 
-/** The value of a setting, and its source. */
 interface Found {
   readonly value: string;
   /** The setting and its source, for messages. */
@@ -210,7 +206,6 @@ type Value<Name extends SettingName> =
   | Parsed<(typeof settings)[Name]["type"]>
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
-/** Returns the parsed value of a setting, or its default value. */
 function read<Name extends SettingName>(name: Name, lookUp: Lookup): Value<Name>;
 function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];

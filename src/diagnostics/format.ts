@@ -10,9 +10,7 @@ export interface ErrorContext {
   action: string;
   /** Converts a field name of the API to a property name, such as public_ip to publicIp. @default the field name */
   propertyOf?: ((wireField: string) => string) | undefined;
-  /** The name of the explicit provider. @default the default provider */
   provider?: string | undefined;
-  /** The failed call. @default unknown */
   call?: FailedCall | undefined;
   /** The values to redact, such as tokens and secret inputs. @default none */
   secrets?: readonly string[] | SecretForms | undefined;
@@ -170,7 +168,6 @@ function wrapped(text: string): string {
   return [...lines, line].join("\n");
 }
 
-/** Quotes a word for a shell if necessary. */
 export function quoteForShell(word: string): string {
   return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

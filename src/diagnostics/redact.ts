@@ -194,7 +194,6 @@ function lowerCase(text: string): string {
   });
 }
 
-/** Truncates a long text and adds an ellipsis. */
 export function truncated(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
@@ -208,7 +207,6 @@ export function withoutMarkup(text: string): string {
     .trim();
 }
 
-/** A text whose escape sequences were decoded. */
 interface Decoding {
   readonly text: string;
   /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
@@ -276,18 +274,11 @@ function decodings(text: string): Decoding[] {
   return [...all.values()];
 }
 
-/** The span of an escape sequence in the escaped text, and the span of the result in the decoded text. */
-interface Replacement {
-  readonly start: number;
-  readonly end: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 function decoded({ text, at, depth }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
   let plain = "";
   let end = 0;
-  const changes: Replacement[] = [];
+  /** The spans of the escape sequences from `start` to `end`, and of their meanings from `from` to `to`. */
+  const changes: Record<"start" | "end" | "from" | "to", number>[] = [];
   for (const found of text.matchAll(pattern)) {
     plain += text.slice(end, found.index);
     const from = plain.length;

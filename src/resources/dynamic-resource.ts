@@ -21,7 +21,6 @@ export interface DynamicResource {
   readonly type: string;
   /** The names of all outputs. The SDK resolves only the outputs that the constructor passes to the SDK. */
   readonly outputs: readonly string[];
-  /** The names of the outputs that are always secret. */
   readonly secretOutputs: readonly string[];
 }
 

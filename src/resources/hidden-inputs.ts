@@ -95,7 +95,6 @@ interface NameAndType {
   readonly type: string;
 }
 
-/** The parts of a resource's URN, and the resource's aliases. */
 interface Identity extends NameAndType {
   readonly parent?: pulumi.Resource | undefined;
   readonly aliases?: readonly pulumi.Input<pulumi.URN | pulumi.Alias>[] | undefined;

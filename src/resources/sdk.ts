@@ -39,13 +39,9 @@ function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
 }
 
 function resourcesIn(value: unknown): pulumi.Resource[] {
-  const values: unknown[] = Array.isArray(value) ? value : [value];
-  return values
-    .filter((one) => one !== undefined)
-    .map((one) => {
-      if (pulumi.Resource.isInstance(one)) return one;
-      throw new pulumi.RunError("cloudinfra: dependsOn: must be a resource or a list of resources");
-    });
+  const values: unknown[] = [value].flat().filter((one) => one !== undefined);
+  if (values.every((one) => pulumi.Resource.isInstance(one))) return values;
+  throw new pulumi.RunError("cloudinfra: dependsOn: must be a resource or a list of resources");
 }
 
 /** Returns the given resources and all descendants of local components. The children of remote components are not included. */
