@@ -50,7 +50,7 @@ export function createClient(options: ClientOptions) {
   const { allowHttp, endpointSetting: setting, revisionField } = options;
   const limits = createRateLimiter(options);
   const endpoint = parseEndpoint(options.endpoint, { allowHttp, setting });
-  const auth = createAuth(options.token);
+  const auth = createAuth(options.token, options.clock);
   const send = createSend({ ...options, endpoint, auth, limits });
   const operations = createOperations(send, endpoint, auth.redact);
   return {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseToken, readTokenFile } from "../api/auth";
+import { type IssuedToken, parseToken, readTokenFile, type TokenSource } from "../api/auth";
 import type { Connections } from "../api/connections";
 import { isLoopback } from "../api/endpoint";
 import { isTransient } from "../api/outcome";
@@ -19,19 +19,13 @@ export interface ExchangeParts {
   readonly random: () => number;
 }
 
-export interface IssuedToken {
-  readonly token: string;
-  /** The time from the request until the token expires, in milliseconds, or `undefined` if the lifetime isn't known. */
-  readonly lifetimeMs?: number | undefined;
-}
-
 /** The maximum duration of a token exchange, including all attempts, in milliseconds. */
 const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
-/** Prepares the exchange of a token for a token of the service (RFC 8693). `origin` describes the new tokens in messages. */
-export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
+/** Prepares the exchange of a token for a token of the service (RFC 8693). */
+export function tokenExchange(setting: OidcSetting, parts: ExchangeParts): TokenSource {
   const { clock, random, allowHttp } = parts;
   const { kind, value, source } = setting;
   const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2. An issuer has none.
@@ -57,7 +51,7 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
   return {
     origin: `${at} (${source})`,
-    async exchange(): Promise<IssuedToken> {
+    async fetch(): Promise<IssuedToken> {
       const limit = limitOf(LIMIT_MS, clock);
       const secrets = setting.clientSecret === undefined ? [] : [setting.clientSecret];
       try {

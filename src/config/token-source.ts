@@ -6,88 +6,31 @@ import type { TokenSource } from "../api/client";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
-import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
+import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./settings";
 
 /** Creates the token source for a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
-  const { clock } = parts;
-  if ("subject" in setting) {
-    const { origin, exchange } = tokenExchange(setting, parts);
-    return new RenewableToken(origin, exchange, clock);
-  }
+  if ("subject" in setting) return tokenExchange(setting, parts);
   const { kind, value, source } = setting;
-  if (kind === "token") return { origin: source, get: async () => value };
-  if (kind === "tokenFile") {
-    const fromFile = async (): Promise<IssuedToken> => {
-      const { text, name } = await readTokenFile(value, "the token file", source);
-      return { token: parseToken(text, name) };
+  if (kind === "token") return { origin: source, fetch: async () => ({ token: value }) };
+  if (kind === "tokenFile")
+    return {
+      origin: `${source} (${value})`,
+      async fetch() {
+        const { text, name } = await readTokenFile(value, "the token file", source);
+        return { token: parseToken(text, name) };
+      },
     };
-    return new RenewableToken(`${source} (${value})`, fromFile, clock);
-  }
   const former: string[] = [];
-  const fromCommand = async (): Promise<IssuedToken> => {
-    const token = await tokenFromCommand(setting, clock, former);
-    former.push(token);
-    return { token };
+  return {
+    origin: source, // without the command, because a command may contain a password
+    async fetch() {
+      const token = await tokenFromCommand(setting, parts.clock, former);
+      former.push(token);
+      return { token };
+    },
   };
-  // The origin doesn't contain the command, because a command may contain a password.
-  return new RenewableToken(source, fromCommand, clock);
-}
-
-/** The time before its expiry at which a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime applies. */
-const MARGIN_MS = 60_000;
-/** The pause between attempts to renew a token that is still valid, in milliseconds. */
-const PAUSE_MS = 10_000;
-
-/**
- * A token that is renewed shortly before it expires, or after the service has rejected it. Concurrent callers share one request. While the
- * token is valid, a failed renewal isn't an error.
- */
-class RenewableToken implements TokenSource {
-  private held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
-  private fetching: Promise<string> | undefined;
-
-  constructor(
-    readonly origin: string,
-    private readonly fetchToken: () => Promise<IssuedToken>,
-    private readonly clock: Clock,
-  ) {}
-
-  async get(): Promise<string> {
-    const { held, clock } = this;
-    if (held !== undefined && clock.now() < held.renewAtMs) return held.token;
-    this.fetching ??= this.fetch().finally(() => {
-      this.fetching = undefined;
-    });
-    try {
-      return await this.fetching;
-    } catch (error) {
-      const nowMs = clock.now();
-      if (this.held === undefined || nowMs >= this.held.expiresAtMs) throw error;
-      this.held = { ...this.held, renewAtMs: Math.min(nowMs + PAUSE_MS, this.held.expiresAtMs) };
-      return this.held.token;
-    }
-  }
-
-  async renew(rejected: string): Promise<string | undefined> {
-    const seen = this.held;
-    const current = await this.get();
-    if (current !== rejected) return current;
-    // If several callers report the same rejected token, only the first caller discards it.
-    if (this.held === seen || seen === undefined) this.held = undefined;
-    const renewed = await this.get();
-    return renewed === rejected ? undefined : renewed;
-  }
-
-  private async fetch(): Promise<string> {
-    const startedMs = this.clock.now();
-    const { token, lifetimeMs = Number.POSITIVE_INFINITY } = await this.fetchToken();
-    const marginMs = Math.min(MARGIN_MS, lifetimeMs / 5);
-    const expiresAtMs = startedMs + lifetimeMs;
-    this.held = { token, expiresAtMs, renewAtMs: expiresAtMs - marginMs };
-    return token;
-  }
 }
 
 const LIMIT_MS = 60_000;

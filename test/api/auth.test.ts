@@ -1,24 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { createAuth, type TokenSource } from "../../src/api/auth";
+import { createAuth, type IssuedToken, type TokenSource } from "../../src/api/auth";
+import { FakeClock } from "../polling/fake-clock";
 import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
 
 const page = { items: [], next_cursor: null };
 const refused = { status: 401, body: { code: "token_expired", trace_id: "tr-3" } };
 
-/** Creates a source whose token is "old-token" until it is renewed. */
-function renewable(next: string | undefined) {
-  const calls: string[] = [];
-  let current = "old-token";
+/** Creates a source whose token is "old-token" until it is fetched again. */
+function renewable(next = "old-token") {
+  const fetched: string[] = [];
   const source: TokenSource = {
     origin: "the setting cloudinfra:tokenFile (/run/token)",
-    get: async () => current,
-    async renew(was) {
-      calls.push(was);
-      current = next ?? current;
-      return next;
+    async fetch() {
+      const token = fetched.length === 0 ? "old-token" : next;
+      fetched.push(token);
+      return { token };
     },
   };
-  return { source, calls };
+  return { source, fetched };
 }
 
 const onlyNewToken = (request: Seen) =>
@@ -34,11 +33,11 @@ describe("the token", () => {
 
   it("is renewed once if the service rejects it, and the request is retried", async () => {
     const { origin, seen } = await startService(onlyNewToken);
-    const { source, calls } = renewable("new-token");
+    const { source, fetched } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
     await client.projects.list(call);
     await client.projects.list(call);
-    expect(calls).toEqual(["old-token"]);
+    expect(fetched).toEqual(["old-token", "new-token"]);
     expect(seen).toHaveLength(3);
   });
 
@@ -73,10 +72,10 @@ describe("the token", () => {
     { type: "https://tokens.example/invalid-region" },
   ])("isn't renewed after a 403 with the problem %j, which is about a permission", async (body) => {
     const { origin, seen } = await startService(inTurn({ status: 403, body }));
-    const { source, calls } = renewable("new-token");
+    const { source, fetched } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
     expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "forbidden" });
-    expect(calls).toEqual([]);
+    expect(fetched).toEqual(["old-token"]);
     expect(seen).toHaveLength(1);
   });
 
@@ -86,7 +85,8 @@ describe("the token", () => {
       isOver = true;
       return { body: page };
     });
-    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
+    const fetch = async () => ({ token: isOver ? "new-token" : "old-token", lifetimeMs: 0 });
+    const source: TokenSource = { origin: "the test", fetch };
     const { client, call } = clientOf(origin, { token: source, concurrency: 1 });
     await Promise.all([client.projects.list(call), client.projects.list(call)]);
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([
@@ -96,14 +96,16 @@ describe("the token", () => {
   });
 
   it("is renewed even if the first request that needs it is cancelled", async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew: () => promise });
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const tokens = [Promise.resolve({ token: "old-token" }), promise];
+    const fetch = () => tokens.shift() ?? promise;
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
     const first = new AbortController();
     const gone = auth.renewed("old-token", first.signal);
     const stays = auth.renewed("old-token", new AbortController().signal);
     first.abort(new Error("enough"));
     await expect(gone).rejects.toThrow("enough");
-    resolve("new-token");
+    resolve({ token: "new-token" });
     expect(await stays).toBe("new-token");
   });
 
@@ -131,7 +133,7 @@ describe("the token", () => {
     async (bad) => {
       const { origin, seen } = await startService(inTurn({ body: page }));
       const { client, call } = clientOf(origin, {
-        token: { origin: "CLOUDINFRA_TOKEN", get: async () => bad },
+        token: { origin: "CLOUDINFRA_TOKEN", fetch: async () => ({ token: bad }) },
       });
       const error = await failureOf(client.projects.list(call));
       expect(error).toMatchObject({
@@ -147,12 +149,13 @@ describe("the token", () => {
     ["two words", "the token from CLOUDINFRA_TOKEN contains more than a token"],
     [" ", "the token from CLOUDINFRA_TOKEN is empty"],
   ])("%j has the same message as a token in a file", async (bad, message) => {
-    const auth = createAuth({ origin: "CLOUDINFRA_TOKEN", get: async () => bad });
+    const source = { origin: "CLOUDINFRA_TOKEN", fetch: async () => ({ token: bad }) };
+    const auth = createAuth(source, new FakeClock());
     await expect(auth.token(new AbortController().signal)).rejects.toMatchObject({ summary: message });
   });
 
   it("doesn't delay a call beyond its deadline if its source hangs", async () => {
-    const token = { origin: "a command", get: () => new Promise<string>(() => {}) };
+    const token = { origin: "a command", fetch: () => new Promise<IssuedToken>(() => {}) };
     const { client, clock, call } = clientOf("http://127.0.0.1:1", { token });
     const failed = failureOf(client.projects.list(call));
     await clock.advance(600_000);

@@ -262,7 +262,9 @@ describe("unusual but valid replies", () => {
 
   it("keep the fields of an object, even if they contain a secret", async () => {
     const { origin } = await startService(inTurn({ body: { id: "ins-1", note: "token" } }));
-    const { client, call } = clientOf(origin, { token: { origin: "x", get: async () => "token" } });
+    const { client, call } = clientOf(origin, {
+      token: { origin: "x", fetch: async () => ({ token: "token" }) },
+    });
     expect((await client.instances.get("ins-1", call)).fields.note).toBe("token");
   });
 });
