@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { codeOf } from "../diagnostics/error";
 import { truncated, withoutMarkup } from "../diagnostics/redact";
 
 export interface JsonObject {
@@ -49,7 +50,7 @@ const DECODERS: Readonly<Record<string, typeof zlib.gunzip>> = {
 };
 
 /** Reads and decompresses a body. Services and proxies may compress replies, although the client accepts only `identity`. */
-export async function readContent(stream: Readable, coding = ""): Promise<Content> {
+export async function readContent(stream: Readable, header = ""): Promise<Content> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -59,22 +60,18 @@ export async function readContent(stream: Readable, coding = ""): Promise<Conten
     if (size > MAX_BODY_BYTES) return { kind: "too large" };
     chunks.push(bytes);
   }
-  return decodeContent(Buffer.concat(chunks), coding.trim().toLowerCase());
-}
-
-async function decodeContent(bytes: Buffer, coding: string): Promise<Content> {
-  if (coding === "" || coding === "identity") return text(bytes);
+  const bytes = Buffer.concat(chunks);
+  const coding = header.trim().toLowerCase();
   try {
     const decode = DECODERS[coding];
     if (decode !== undefined)
       return text(await promisify(decode)(bytes, { maxOutputLength: MAX_BODY_BYTES }));
   } catch (error) {
-    const isTooLarge =
-      error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
-    if (isTooLarge) return { kind: "too large" };
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") return { kind: "too large" };
   }
   // The header may be wrong, or a proxy may have decompressed the body without changing the header.
-  return isUtf8(bytes) ? text(bytes) : { kind: "undecodable", coding };
+  const isText = coding === "" || coding === "identity" || isUtf8(bytes);
+  return isText ? text(bytes) : { kind: "undecodable", coding };
 }
 
 function text(bytes: Buffer): Content {

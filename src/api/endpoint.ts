@@ -71,24 +71,15 @@ export function isLoopback(hostname: string): boolean {
   );
 }
 
-/** The target of a link from the service: a Location header or a result_url. */
-export interface Link {
-  /** The URL at the endpoint's origin, to which the token may be sent, or `undefined` if the link points outside of the API. */
-  readonly url: string | undefined;
-  /** The last two segments of the path, such as `operations` and `op-1`. */
-  readonly collection: string | undefined;
-  readonly id: string | undefined;
-}
-
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
  * Resolves a link to a URL at the endpoint's origin. Only the path of the link is used, because a service behind a proxy may return links
- * to an internal host. The path must be below the base path, or end with a collection of the API and an id.
+ * to an internal host. The path must be below the base path, or end with a collection of the API and an id. Otherwise, there is no URL.
  *
  * @param from the URL whose reply contained the link
  */
-export function readLink(link: string, from: string | URL, endpoint: Endpoint): Link {
+export function readLink(link: string, from: string | URL, endpoint: Endpoint) {
   const unknown = { url: undefined, collection: undefined, id: undefined };
   const target = URL.parse(link.trim(), String(from));
   if (target === null || link.trim() === "" || !/^https?:$/.test(target.protocol)) return unknown;

@@ -150,9 +150,6 @@ function revisionInFields(fields: JsonObject, names: readonly string[]): string 
 }
 
 function opaqueTag(text: string): string | undefined {
-  const tag = text
-    .trim()
-    .replace(/^W\//i, "")
-    .replace(/^"(.*)"$/, "$1");
-  return tag === "" ? undefined : tag;
+  const tag = text.trim().replace(/^W\//i, "");
+  return tag.replace(/^"(.*)"$/, "$1") || undefined;
 }

@@ -220,11 +220,7 @@ function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | unde
 
 /** Parses a comma-separated list or a JSON array. `pulumi config set --path` writes lists as JSON arrays. */
 function parseList(text: string): readonly string[] | undefined {
-  if (!text.startsWith("["))
-    return text
-      .split(",")
-      .map((item) => item.trim())
-      .filter(Boolean);
+  if (!text.startsWith("[")) return text.split(/\s*,\s*/).filter(Boolean);
   try {
     const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) && parsed.every((item) => typeof item === "string") ? parsed : undefined;

@@ -29,15 +29,13 @@ const MAX_CAUSES = 3;
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
   if (!isCloudInfraError(error)) {
-    const text = redact(`${context.action} failed: ${inspect(error)}`, secrets);
-    return text
-      .split("\n")
-      .map((line) => cleanLine(line, secrets))
-      .join("\n");
+    const lines = redact(`${context.action} failed: ${inspect(error)}`, secrets).split("\n");
+    return lines.map((line) => cleanLine(line, secrets)).join("\n");
   }
   const faults = readFaults(error, context);
   const headline = `${context.action} failed: ${resultOf(error)}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
+  const period = /[.?!:…]$/.test(hint ?? "") ? "" : ".";
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
     ...(error.lines ?? []),
@@ -52,13 +50,9 @@ export function formatError(error: unknown, context: ErrorContext): string {
   return [
     isAboutSettings ? named(headline) : clean(headline),
     ...below.map((line) => `  ${clean(line)}`),
-    ...(hint ? [`  ${named(`hint: ${withPeriod(hint)}`)}`] : []),
+    ...(hint ? [`  ${named(`hint: ${hint}${period}`)}`] : []),
     `  docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,
   ].join("\n");
-}
-
-function withPeriod(text: string): string {
-  return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Describes the failure, for example `validation_failed (422)`. */

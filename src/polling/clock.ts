@@ -48,16 +48,15 @@ export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** A signal that is aborted by a time limit or by the caller, whichever comes first. */
-export interface Limit {
-  /** The signal, whose reason is the caller's reason or a `TimeoutError`. */
-  readonly signal: AbortSignal;
-  /** Stops the timer and detaches the caller's signal. Must be called when the work has ended. */
-  release(): void;
-}
-
-/** Creates a signal that is aborted after a time limit in milliseconds, or when the caller's signal `outer` is aborted. */
-export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
+/**
+ * Creates a signal that is aborted after a time limit in milliseconds, or when the caller's signal `outer` is aborted. `release` must be
+ * called when the work has ended.
+ */
+export function limitOf(
+  ms: number,
+  clock: Clock,
+  outer?: AbortSignal,
+): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const follow = () => controller.abort(outer?.reason);
   const timeout = () => controller.abort(timeoutError());

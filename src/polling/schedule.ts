@@ -5,13 +5,11 @@ export interface Sample {
   readonly atMs: number;
   /** The duration of the poll in milliseconds, or `undefined` for progress that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 
 /** The history of a wait, which determines the next pause. */
 export interface WaitSoFar {
-  /** The time since the wait began, in milliseconds. */
   readonly elapsedMs: number;
   /** All polls of the operation, oldest first. */
   readonly samples: readonly Sample[];
@@ -56,15 +54,7 @@ export function nextPollMs(soFar: WaitSoFar): number {
   return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
 }
 
-interface Estimate {
-  /** The time until the earlier of the two estimates, in milliseconds. */
-  readonly remainingMs: number;
-  readonly agreed: boolean;
-  /** The number of distinct progress values so far. */
-  readonly values: number;
-  /** The largest deviation from linear progress so far, in milliseconds. */
-  readonly unevennessMs: number;
-}
+type Estimate = NonNullable<ReturnType<typeof estimate>>;
 
 /** Returns the estimated remaining time in milliseconds, or `undefined` if the estimates disagree. */
 export function remainingEstimateMs(soFar: WaitSoFar): number | undefined {
@@ -84,7 +74,9 @@ function pause(soFar: WaitSoFar): number {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
   // The pause ends early by the next poll's travel time. With few values, the estimate depends on the 202 reply with an unknown travel time.
-  const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
+  // The shortest poll counts, because longer polls may include a wait for the rate limit.
+  const polls = samples.flatMap(({ tookMs }) => tookMs ?? []);
+  const travelMs = values < VALUES_TO_TRUST || polls.length === 0 ? 0 : Math.min(...polls);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;
   const bound = jumpBound(elapsedMs, finish, tempo);
@@ -106,15 +98,9 @@ function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: 
   return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), MAX_JUMP_MS);
 }
 
-/** Returns the shortest duration of a poll, because longer durations may include a wait for the rate limit. */
-function roundTripMs(samples: readonly Sample[]): number {
-  const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
-  return known.length === 0 ? 0 : Math.min(...known);
-}
-
 /** Estimates the finish from the average rate and the recent rate. The estimate is reliable if both rates give similar results. */
-function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
-  const known = samples.filter(hasProgress);
+function estimate({ elapsedMs, samples }: WaitSoFar) {
+  const known = samples.flatMap(({ atMs, progress }) => (progress === undefined ? [] : { atMs, progress }));
   const first = known[0];
   const last = known.at(-1);
   if (first === undefined || last === undefined || last.progress <= first.progress || last.progress >= 1)
@@ -134,13 +120,11 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   return {
     remainingMs: earlier - elapsedMs,
     agreed: later - earlier <= AGREEMENT * earlier,
+    /** The number of distinct progress values so far. */
     values: new Set(known.map(({ progress }) => progress)).size,
+    /** The largest deviation from linear progress so far, in milliseconds. */
     unevennessMs: Math.max(...offTheLineMs),
   };
-}
-
-function hasProgress(sample: Sample): sample is Sample & { readonly progress: number } {
-  return sample.progress !== undefined;
 }
 
 /** Exponential backoff with full jitter, for retries of requests and of failed polls. */

@@ -43,20 +43,16 @@ export interface WaitOptions {
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** The error codes after which polls are retried until the deadline. */
-const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
-  "unavailable",
-  "unreachable",
-  "rate_limited",
-  "timeout",
-]);
-
-/** The retry limit by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the creation. */
-const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
-  ["not_found", 1],
-  ["not_this_service", 5],
-  ["bad_reply", 5],
-]);
+/** The maximum number of retries by error code. A `bad_reply` is typically truncated, and a new operation may not be found yet. */
+const RETRIES: Partial<Record<ErrorCode, number>> = {
+  unavailable: Number.POSITIVE_INFINITY,
+  unreachable: Number.POSITIVE_INFINITY,
+  rate_limited: Number.POSITIVE_INFINITY,
+  timeout: Number.POSITIVE_INFINITY,
+  not_this_service: 5,
+  bad_reply: 5,
+  not_found: 1,
+};
 
 /**
  * The time for which a new operation may be missing, in milliseconds, because polls may reach a replica that lags behind the creation. A
@@ -90,7 +86,10 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
       const { status, progress } = operation;
       onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
-      await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);
+      // The pause is shortened so that one more poll is possible before the deadline.
+      const leftMs = remainingMs(deadline, clock) - Math.min(LAST_POLL_MS, deadline.ms / 10);
+      if (leftMs <= 0) throw timeoutError();
+      await clock.sleep(Math.min(planned, leftMs), limit.signal);
       const polledMs = clock.now();
       try {
         operation = await within(limit.signal, options.poll(operation, limit.signal));
@@ -128,14 +127,6 @@ export function operationFailed(operation: Operation): CloudInfraError {
   return new CloudInfraError("operation_failed", message, details);
 }
 
-/** Shortens a pause so that one more poll is possible before the deadline. */
-function withLastPoll(plannedMs: number, deadline: Deadline, clock: Clock): number {
-  const roomMs = Math.min(LAST_POLL_MS, deadline.ms / 10);
-  const leftMs = remainingMs(deadline, clock) - roomMs;
-  if (leftMs <= 0) throw timeoutError();
-  return Math.min(plannedMs, leftMs);
-}
-
 /** @param isNew whether the operation may not be visible yet */
 function mayRetry(
   error: unknown,
@@ -145,7 +136,7 @@ function mayRetry(
   if (!isCloudInfraError(error)) return false;
   if (isNew && error.code === "not_found") return true;
   const sameBefore = failures.filter(({ code }) => code === error.code).length;
-  return TRANSIENT_CODES.has(error.code) || sameBefore < (RETRIES_BY_CODE.get(error.code) ?? 0);
+  return sameBefore < (RETRIES[error.code] ?? 0);
 }
 
 function waitError(
