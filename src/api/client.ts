@@ -20,7 +20,6 @@ import {
   type Send,
 } from "./request";
 
-export type { TokenSource } from "./auth";
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
@@ -54,11 +53,9 @@ export function createClient(options: ClientOptions) {
   const send = createSend({ ...options, endpoint, auth, limits });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
-    /** The normalized base URL, which ends in `/v1`. */
     endpoint: endpoint.base,
     /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
     tokens: auth.used,
-    /** The origin of the token, for messages. */
     tokenOrigin: auth.origin,
     /** Sends a GET, for `probe`. */
     get: (request: Pick<ApiRequest, "path" | "query" | "token">, call: CallOptions) =>

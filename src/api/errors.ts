@@ -25,6 +25,12 @@ export interface RequestHistory {
   last?: CloudInfraError | undefined;
 }
 
+/** Returns the details of the request and of the previous failure. */
+function lastDetails(history: RequestHistory): ErrorDetails {
+  const { status, problem, traceId, retryAfterMs } = history.last ?? {};
+  return { ...detailsFrom(history), status, problem, traceId, retryAfterMs, cause: history.last };
+}
+
 function detailsFrom({ method, url, attempts, unknown }: RequestHistory): ErrorDetails {
   return { method, path: url.pathname, attempts, sent: unknown.length > 0 };
 }
@@ -142,29 +148,21 @@ export function interruptedRequest(
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { last } = history;
-  const { status, problem, traceId } = last ?? {};
-  const details = { ...detailsFrom(history), status, problem, traceId };
+  const details = lastDetails(history);
   if (outer?.aborted)
     return new CloudInfraError("aborted", "the request was interrupted", { ...details, cause: outer.reason });
-  const why = last ? `: ${last.summary}` : " without a reply from the service";
-  const message = `timed out after ${formatDuration(deadline.ms)}${why}`;
-  return new CloudInfraError("timeout", message, { ...details, cause: last });
+  const why = history.last ? `: ${history.last.summary}` : " without a reply from the service";
+  return new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)}${why}`, details);
 }
 
 /** Creates the error for a request whose next attempt would start after the deadline. */
-export function deadlineReached(
-  failure: CloudInfraError,
-  history: RequestHistory,
-  deadline: Deadline,
-): CloudInfraError {
-  const { status, problem, traceId, retryAfterMs } = failure;
+export function deadlineReached(history: RequestHistory, deadline: Deadline): CloudInfraError {
+  const details = lastDetails(history);
   const limit = formatDuration(deadline.ms);
   const reason =
-    retryAfterMs === undefined
+    details.retryAfterMs === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service requested a wait of ${formatDuration(retryAfterMs)}, which exceeds the time limit of ${limit}`;
-  const details = { ...detailsFrom(history), status, problem, traceId, retryAfterMs, cause: failure };
+      : `the service requested a wait of ${formatDuration(details.retryAfterMs)}, which exceeds the time limit of ${limit}`;
   return new CloudInfraError("timeout", reason, details);
 }
 

@@ -14,7 +14,6 @@ const date = optional(
   ),
 );
 
-/** A number that is clamped to the range from 0 to 1. */
 const fraction = optional(
   v.pipe(
     numberSchema,

@@ -1,6 +1,5 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../polling/clock";
-import type { WireReply } from "./transport";
 
 export const DEFAULT_CONCURRENCY = 16;
 
@@ -33,22 +32,18 @@ export function createRateLimiter({
     while (pause === undefined && running < concurrency && queue.length > 0) {
       const waitMs = pace.waitMs();
       if (waitMs > 0) {
-        wakeIn(waitMs);
+        pause = new AbortController();
+        const wake = (): void => {
+          pause = undefined;
+          admit();
+        };
+        clock.sleep(waitMs, pause.signal).then(wake, wake);
         return;
       }
       pace.recordStart();
       running++;
       queue.shift()?.();
     }
-  }
-
-  function wakeIn(ms: number): void {
-    pause = new AbortController();
-    const wake = (): void => {
-      pause = undefined;
-      admit();
-    };
-    clock.sleep(ms, pause.signal).then(wake, wake);
   }
 
   function leave(): void {
@@ -75,11 +70,7 @@ export function createRateLimiter({
         admit();
       });
     },
-    /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
-    recordReply({ status, retryAfterMs }: Pick<WireReply, "status" | "retryAfterMs">): void {
-      if (status === 429) pace.slowDown(retryAfterMs);
-      else pace.recordAccepted();
-    },
+    recordReply: pace.recordReply,
     /** Reports whether requests start less often than configured, because the service has returned 429. */
     get isSlowed(): boolean {
       return pace.isSlowed;
@@ -135,8 +126,13 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       nextStart = from + spacingMs;
       isAwaited = false;
     },
-    recordAccepted: () => accepted.add(),
-    slowDown(retryAfterMs = 0) {
+    /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
+    recordReply(reply: { readonly status: number; readonly retryAfterMs?: number | undefined }): void {
+      const { status, retryAfterMs = 0 } = reply;
+      if (status !== 429) {
+        accepted.add();
+        return;
+      }
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
       nextStart = Math.max(nextStart, now + holdMs);
@@ -181,7 +177,6 @@ function countPerSecond(clock: Clock) {
 
 /** The number of retries that may start without a delay. */
 const RETRY_BURST = 100;
-/** The number of additional retries per second. */
 const RETRIES_PER_SECOND = 10;
 
 /**

@@ -130,8 +130,8 @@ export function createSend(parts: RequestParts): Send {
         if (!mayRetry(request, attempt, history.attempts, maxAttempts) || failure.replayed) throw failure;
         const pause = pauseMs(BACKOFF, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, reserveRetry());
-        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, history, deadline);
         history.last = failure;
+        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(history, deadline);
         progress?.pausing({ for: "retry", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
       }

@@ -74,7 +74,6 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export type TokenSetting = Settings["token"];
 
-/** The settings of a token exchange (RFC 8693). */
 export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
 
 export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
@@ -88,7 +87,6 @@ interface Found {
   readonly value: string;
   /** The setting and its source, for messages. */
   readonly source: string;
-  /** A hint on how to set a different value. */
   readonly hint: string;
 }
 

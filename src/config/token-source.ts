@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { parseToken, readTokenFile } from "../api/auth";
-import type { TokenSource } from "../api/client";
+import { parseToken, readTokenFile, type TokenSource } from "../api/auth";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
@@ -124,20 +124,16 @@ function start(command: string) {
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
         complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
       });
-      child.once("error", ({ message }) => end(`can't be started: ${message}`));
-      let awaited = 2;
-      const settle = (): void => {
-        awaited -= 1;
-        if (awaited > 0) return;
-        hasEnded = true;
-        const { exitCode: code, signalCode: signal } = child;
-        end(
-          code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
-        );
-      };
       // The "close" event isn't used, because a background process may keep the standard error open.
-      child.once("exit", settle);
-      child.stdout.once("end", settle);
+      Promise.all([once(child, "exit"), once(child.stdout, "end")]).then(
+        ([[code, signal]]) => {
+          hasEnded = true;
+          end(
+            code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
+          );
+        },
+        ({ message }) => end(`can't be started: ${message}`),
+      );
     },
   );
   return { ended, stop };

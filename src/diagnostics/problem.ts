@@ -108,7 +108,8 @@ function parseErrors(errors: unknown): ProblemError[] {
   const byField = v.safeParse(record, errors);
   if (!byField.success) return [];
   return Object.entries(byField.output).flatMap(([field, faults]) =>
-    (Array.isArray(faults) ? faults : [faults])
+    [faults]
+      .flat()
       .flatMap(parseFault)
       .map((one) => ({ ...one, field: one.field ?? field })),
   );

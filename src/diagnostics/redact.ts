@@ -9,11 +9,8 @@ const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 /** The minimum length of a secret that is redacted. Shorter secrets could match ordinary words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** The minimum length of a single line of a secret. Shorter lines could match ordinary words. */
-const MIN_LINE_LENGTH = 8;
-
-/** The minimum length of a truncated secret that has no ellipsis. Shorter prefixes could match ordinary words. */
-const MIN_PREFIX_LENGTH = 8;
+/** The minimum length of a single line of a secret, and of a prefix without an ellipsis. Shorter parts could match ordinary words. */
+const MIN_PART_LENGTH = 8;
 
 /** Matches the type and the key of an SSH public key, without options and comment. Quoted options may contain whitespace and `\"`. */
 export const SSH_KEY =
@@ -119,7 +116,7 @@ function partsOf(secret: string): string[] {
   return [
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
     ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // URLs replace backslashes, also escaped ones
-    ...pieces.filter((piece) => piece.length >= MIN_LINE_LENGTH),
+    ...pieces.filter((piece) => piece.length >= MIN_PART_LENGTH),
     ...slugsOf(secret),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];
@@ -153,8 +150,8 @@ function* beginnings(lower: string, cuts: readonly RegExpExecArray[], form: stri
     if (cut !== undefined) yield [start, cut.index + cut[0].replace(/…|\.\.\./, "").length];
     const isComplete = end - start === form.length;
     const isInWord = (): boolean => !isComplete && LETTER_OR_DIGIT.test(lower.slice(end, end + 2));
-    while (end >= start + MIN_PREFIX_LENGTH && isInWord()) end -= 1;
-    if (isComplete || end >= start + MIN_PREFIX_LENGTH) yield [start, end];
+    while (end >= start + MIN_PART_LENGTH && isInWord()) end -= 1;
+    if (isComplete || end >= start + MIN_PART_LENGTH) yield [start, end];
   }
 }
 
@@ -177,9 +174,7 @@ const LETTER_OR_DIGIT = /^[\p{L}\p{N}\p{Cs}]/u;
 function withoutSpans(text: string, spans: readonly Span[]): string {
   let clean = "";
   let shown = 0;
-  for (const [start, end] of spans.toSorted(
-    ([one, first], [other, second]) => one - other || second - first,
-  )) {
+  for (const [start, end] of spans.toSorted(([one], [other]) => one - other)) {
     if (start >= shown) clean += text.slice(shown, start) + REPLACEMENT;
     shown = Math.max(shown, end);
   }

@@ -116,7 +116,8 @@ function requireProviderFromProgram(resourceName: string): void {
 /** Warns once per program run if a token or a client secret is stored in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
-  if (run.hasWarnedOfToken) return;
+  const isEncrypted: unknown = Reflect.get(pulumi.runtime, "isConfigSecret"); // missing from the SDK's types
+  if (run.hasWarnedOfToken || typeof isEncrypted !== "function") return;
   run.hasWarnedOfToken = true;
   const config = new pulumi.Config("cloudinfra");
   for (const name of secretSettings) {
@@ -127,12 +128,6 @@ export function warnOfTokenInClear(): void {
         `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
     );
   }
-}
-
-/** Reports whether a setting is encrypted. Returns `true` if the SDK doesn't provide this information. */
-function isEncrypted(key: string): boolean {
-  const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
-  return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
 }
 
 /**
