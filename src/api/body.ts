@@ -128,10 +128,9 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
     if (typeof item !== "object" || item === null) return item;
     if (Array.isArray(item)) return item.map(visit);
     if (left <= 0) return "…";
-    const members = Object.entries(item);
-    const isList = ([, member]: [string, unknown]): boolean => typeof member === "object";
     // Lists come last, because a long list must not use up the limit before the code of the problem.
-    const sorted = [...members.filter((member) => !isList(member)), ...members.filter(isList)];
+    const nesting = (member: unknown): number => (typeof member === "object" ? 1 : 0);
+    const sorted = Object.entries(item).sort(([, one], [, other]) => nesting(one) - nesting(other));
     return Object.fromEntries(sorted.map(([key, member]) => [redacted(key), visit(member)]));
   };
   return visit(value);

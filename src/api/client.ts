@@ -16,7 +16,6 @@ import {
   type CallOptions,
   createSend,
   type Observer,
-  type RetryOptions,
   type Send,
 } from "./request";
 
@@ -32,7 +31,8 @@ export interface ClientOptions extends RateLimits {
   /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
   allowHttp?: boolean | undefined;
-  retry?: RetryOptions | undefined;
+  /** The maximum number of attempts of a request, including the first. @default 8 */
+  retry?: { readonly maxAttempts?: number } | undefined;
   clock: Clock;
   random: () => number;
   /** The connections, which the caller must close. */

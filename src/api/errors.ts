@@ -17,7 +17,6 @@ import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 export interface RequestHistory {
   readonly method: string;
   readonly url: URL;
-  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. */
   readonly collection: boolean | undefined;
   attempts: number;
   /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */

@@ -68,7 +68,7 @@ export interface ApiReply {
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
-/** The default for `maxAttempts`. Eight attempts take about 30 s. */
+/** The default for the maximum number of attempts of a request. Eight attempts take about 30 s. */
 const MAX_ATTEMPTS = 8;
 /** The time limit of one attempt, in milliseconds. */
 const ATTEMPT_MS = 60_000;
@@ -77,16 +77,11 @@ const BACKOFF: Backoff = { baseMs: 500, capMs: 20_000 };
 /** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-export interface RetryOptions {
-  /** The maximum number of attempts of a request, including the first. */
-  readonly maxAttempts?: number;
-}
-
 export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly retry?: RetryOptions | undefined;
+  readonly retry?: { readonly maxAttempts?: number } | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;

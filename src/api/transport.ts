@@ -14,7 +14,6 @@ export interface WireReply {
   readonly status: number;
   /** Returns the first value of a header, or `undefined` if the header is missing. */
   header(name: string): string | undefined;
-  /** The pause that the Retry-After header requests, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   readonly body: Body;
   /** The problem document of a reply that isn't a success. */

@@ -1,22 +1,19 @@
 import * as v from "valibot";
 import { type IssuedToken, parseToken, readTokenFile, type TokenSource } from "../api/auth";
-import type { Connections } from "../api/connections";
+import type { ClientOptions } from "../api/client";
 import { isLoopback } from "../api/endpoint";
 import { isTransient } from "../api/outcome";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
 import { optional } from "../diagnostics/problem";
 import { redact, truncated } from "../diagnostics/redact";
-import { type Clock, limitOf, within } from "../polling/clock";
+import { limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
 import type { OidcSetting } from "./settings";
 
-export interface ExchangeParts {
-  readonly clock: Clock;
-  readonly dispatcher: Connections;
+export interface ExchangeParts extends Pick<ClientOptions, "clock" | "dispatcher" | "random"> {
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
-  readonly random: () => number;
 }
 
 /** The maximum duration of a token exchange, including all attempts, in milliseconds. */

@@ -206,12 +206,8 @@ interface Decoding {
   readonly text: string;
   /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
   readonly at: (index: number) => number;
-  /** The number of nested escape sequences that were decoded. */
   readonly depth: number;
 }
-
-/** The pattern of an escape sequence, and the text that the sequence represents. */
-type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string];
 
 /** The maximum number of nested escape sequences that are decoded. */
 const MAX_DECODINGS = 3;
@@ -241,7 +237,8 @@ function inUtf8(prefix: string, [two, three, four, next]: typeof HEX | typeof OC
   return new RegExp(`${prefix}(?:${two}${after(1)}|${three}${after(2)}|${four}${after(3)})`, "gi");
 }
 
-const ESCAPES: readonly Escape[] = [
+/** The patterns of escape sequences, and the texts that they represent. */
+const ESCAPES: readonly (readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string])[] = [
   [/&#(\d{1,7});?/g, ([, code]) => character(Number(code))],
   [/&#x([\da-f]{1,6});?/gi, ([, code]) => character(Number(`0x${code}`))],
   [/&([a-z]+);/gi, ([entity, name = ""]) => ENTITIES.get(name.toLowerCase()) ?? accented(name) ?? entity],
@@ -269,7 +266,10 @@ function decodings(text: string): Decoding[] {
   return [...all.values()];
 }
 
-function decoded({ text, at, depth }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
+function decoded(
+  { text, at, depth }: Decoding,
+  [pattern, meaning]: (typeof ESCAPES)[number],
+): Decoding | undefined {
   let plain = "";
   let end = 0;
   /** The spans of the escape sequences from `start` to `end`, and of their meanings from `from` to `to`. */

@@ -11,9 +11,7 @@ export interface Sample {
 /** The history of a wait, which determines the next pause. */
 export interface WaitSoFar {
   readonly elapsedMs: number;
-  /** All polls of the operation, oldest first. */
   readonly samples: readonly Sample[];
-  /** The minimum pause that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** A random number from 0 to 1, chosen once per wait, so that concurrent operations are polled at different times. @default 0.5 */
   readonly spread?: number | undefined;
@@ -66,7 +64,9 @@ function pause(soFar: WaitSoFar): number {
   const { elapsedMs, samples, spread = 0.5 } = soFar;
   const tempo = 1 + SPREAD * (2 * spread - 1);
   if (elapsedMs < FIRST_MS * tempo) return FIRST_MS * tempo;
-  const fraction = Math.min(fractionOf(elapsedMs) * tempo, elapsedMs, MAX_FRACTION_MS);
+  const early = Math.min(EARLY_FRACTION * elapsedMs, MAX_EARLY_MS);
+  const share = Math.max(MIN_PAUSE_MS, early, FRACTION * elapsedMs);
+  const fraction = Math.min(share * tempo, elapsedMs, MAX_FRACTION_MS);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
   const { remainingMs, unevennessMs, values } = finish;
@@ -85,11 +85,6 @@ function pause(soFar: WaitSoFar): number {
   if (jump > fraction) return jump;
   // If the finish is uncertain, very short pauses would only cause additional polls.
   return Math.min(Math.max(afterFinish, unevennessMs / 2, MIN_PAUSE_MS), fraction);
-}
-
-function fractionOf(elapsedMs: number): number {
-  const early = Math.min(EARLY_FRACTION * elapsedMs, MAX_EARLY_MS);
-  return Math.max(MIN_PAUSE_MS, early, FRACTION * elapsedMs);
 }
 
 function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: number): number {

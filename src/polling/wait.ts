@@ -181,7 +181,6 @@ export interface Operation {
   readonly finishedAt?: string | undefined;
   /** The id of the object that the operation creates or changes, if known. */
   readonly resource?: string | undefined;
-  /** The minimum wait before the next poll, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -146,17 +146,14 @@ export interface Run {
 
 const RUN = Symbol.for("pulumi-cloudinfra.run");
 
-const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
-
-/** The state of programs that run without an engine. */
-const alone = newRun();
+/** Holds the state of programs that run without an engine. */
+const NO_ENGINE = {};
 
 export function currentRun(): Run {
-  const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
-  if (owner === undefined) return alone;
+  const owner: object = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor() ?? NO_ENGINE;
   const known: unknown = Reflect.get(owner, RUN);
   if (isRun(known)) return known;
-  const run = newRun();
+  const run: Run = { hasWarnedOfToken: false, registered: new Set() };
   Reflect.set(owner, RUN, run);
   return run;
 }
