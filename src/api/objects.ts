@@ -36,51 +36,70 @@ const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 
 type Pair = readonly [key: string, value: unknown];
 
-/** The forms of a label in a list. `isPart` means that a label is part of a string, so that a second separator may belong to a value. */
-const LABEL_FORMS: readonly ((label: unknown, isPart: boolean) => Pair | undefined)[] = [
-  (label, isPart) => pairIn(label, "=", isPart), // role=web
-  (label, isPart) => pairIn(label, ":", isPart), // role: web
+/**
+ * The forms of labels in a list. The other items determine the form of `{ key: "role" }`, which may be a label named "key" or a pair with
+ * an empty value.
+ */
+const LABEL_FORMS: readonly ((items: readonly unknown[], isSplit: boolean) => (Pair | undefined)[])[] = [
+  (items, isSplit) => items.map((item) => pairIn(item, "=", isSplit)),
+  (items, isSplit) => items.map((item) => pairIn(item, ":", isSplit)),
   // { key: "role", value: "web" }
-  (label) => {
-    const members = membersOf(label);
-    const key = members.get("key") ?? members.get("name");
-    const isPair = members.has("value") || members.size === 1;
-    return typeof key === "string" && isPair ? [key, members.get("value") ?? ""] : undefined;
-  },
+  (items) =>
+    items.some((item) => keyIn(item) !== undefined && membersOf(item).has("value"))
+      ? items.map(keyAndValue)
+      : [],
   // { role: "web" }
-  (label) => {
-    const [only, ...others] = typeof label === "object" ? Object.entries(label ?? {}) : [];
-    return others.length === 0 ? only : undefined;
-  },
+  (items) => (items.some((item) => keyIn(item) === undefined) ? items.map(onlyMember) : []),
 ];
 
 /** Returns labels (§2.2) as a map. Some services return labels as a list of pairs or as strings. Any other form is returned unchanged. */
 function toLabels(shown: unknown): unknown {
   if (shown === null || shown === undefined) return shown;
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
-  const parts: unknown = typeof shown === "string" ? shown.split(",") : shown;
-  if (!Array.isArray(parts)) return shown;
-  if (parts.length === 0) return {};
-  const isPart = typeof shown === "string" && parts.length > 1;
-  const maps = LABEL_FORMS.map((form) => {
-    const pairs = parts.map((part) => form(part, isPart)).filter((pair) => pair !== undefined);
-    return Object.fromEntries(pairs);
-  }).filter((map) => Object.keys(map).length === parts.length);
-  return maps.length === 1 ? maps[0] : shown; // several forms fit `cost:team=a7`
+  const items: unknown = typeof shown === "string" ? shown.split(",") : shown;
+  if (!Array.isArray(items)) return shown;
+  if (items.length === 0) return {};
+  const isSplit = typeof shown === "string" && items.length > 1;
+  const readings = LABEL_FORMS.map((form) => form(items, isSplit).filter((pair) => pair !== undefined));
+  const [pairs, ...others] = readings.filter(({ length }) => length === items.length);
+  if (pairs === undefined || others.length > 0) return shown; // several forms fit `cost:team=a7`
+  const labels: JsonObject = Object.fromEntries(pairs);
+  const isClear = Object.keys(labels).length === items.length && !Object.values(labels).includes(undefined);
+  return isClear ? labels : shown;
 }
 
-/** Splits a string at the first separator. Keys don't contain `=`. */
-function pairIn(text: unknown, separator: string, isPart: boolean): Pair | undefined {
+/**
+ * Splits a string at the first separator. Keys don't contain `=`. If the string was part of a longer string, a second separator may follow a
+ * comma in a value, so the value is then `undefined`.
+ */
+function pairIn(text: unknown, separator: string, isSplit: boolean): Pair | undefined {
   const [key = "", ...rest] = typeof text === "string" ? text.trimStart().split(separator) : [];
-  if (key === "" || key.includes("=") || rest.length === 0 || (isPart && rest.length > 1)) return undefined;
+  if (key === "" || key.includes("=") || rest.length === 0) return undefined;
+  if (isSplit && rest.length > 1) return [key, undefined];
   const value = rest.join(separator);
   return [key, separator === ":" ? value.trimStart() : value];
 }
 
 /** Returns the members of an object by their lowercase names. */
-function membersOf(part: unknown): ReadonlyMap<string, unknown> {
-  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
+function membersOf(item: unknown): ReadonlyMap<string, unknown> {
+  const entries = typeof item === "object" && item !== null ? Object.entries(item) : [];
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function keyIn(item: unknown): string | undefined {
+  const members = membersOf(item);
+  const key = members.get("key") ?? members.get("name");
+  return typeof key === "string" ? key : undefined;
+}
+
+function keyAndValue(item: unknown): Pair | undefined {
+  const key = keyIn(item);
+  return key === undefined ? undefined : [key, membersOf(item).get("value") ?? ""];
+}
+
+function onlyMember(item: unknown): Pair | undefined {
+  const [only, ...others] = typeof item === "object" ? Object.entries(item ?? {}) : [];
+  return others.length === 0 ? only : undefined;
 }
 
 /** Returns SSH keys (§2.2) as strings. Some services return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */
