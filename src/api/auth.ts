@@ -71,7 +71,6 @@ const PAUSE_MS = 10_000;
  * requests share one renewal. While the token is valid, a failed renewal isn't an error.
  */
 export function createAuth(source: TokenSource, clock: Clock) {
-  /** The most recent tokens. */
   const used: string[] = [];
   let held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
   let fetching: Promise<string> | undefined;

@@ -9,11 +9,9 @@ export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-/** The parsed body of a reply. */
 export type Body =
   | { readonly kind: "empty" }
   | { readonly kind: "json"; readonly value: unknown }
-  /** The body is neither empty nor valid JSON. */
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
@@ -24,7 +22,6 @@ export type Body =
     }
   | Exclude<Content, { kind: "text" }>;
 
-/** The decoded body of a reply, before parsing. */
 export type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too large" }

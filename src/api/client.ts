@@ -1,11 +1,9 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { textSchema } from "../diagnostics/problem";
-import type { Clock } from "../polling/clock";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import type { JsonObject } from "./body";
-import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, createOperations, type Operations, parseAccepted, resultIdOf } from "./operations";
@@ -15,15 +13,15 @@ import {
   type ApiRequest,
   type CallOptions,
   createSend,
-  type Observer,
   type Send,
+  type SendOptions,
 } from "./request";
 
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
 
-export interface ClientOptions extends RateLimits {
+export interface ClientOptions extends RateLimits, SendOptions {
   endpoint: string;
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
@@ -31,14 +29,6 @@ export interface ClientOptions extends RateLimits {
   /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
   allowHttp?: boolean | undefined;
-  /** The maximum number of attempts of a request, including the first. @default 8 */
-  retry?: { readonly maxAttempts?: number } | undefined;
-  clock: Clock;
-  random: () => number;
-  /** The connections, which the caller must close. */
-  dispatcher: Connections;
-  /** Called with each attempt to send a request, for `probe`. */
-  observe?: Observer | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
@@ -85,7 +75,6 @@ export function createClient(options: ClientOptions) {
 /** The maximum page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** The filters of an instance list. An instance must match all filters (§4.4). */
 interface InstanceFilter {
   project?: string | undefined;
   status?: string | undefined;

@@ -63,12 +63,7 @@ export function isPathSegment(id: string): boolean {
 
 /** Reports whether a host name always refers to this machine, without a DNS lookup. */
 export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
+  return /^((.+\.)?localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
 }
 
 const COLLECTIONS = ["operations", "projects", "instances"];

@@ -124,15 +124,13 @@ function unusableReply({ body, status, header }: WireReply, details: ErrorDetail
   }
 }
 
-const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
-
 /** Returns the start of a reply for messages. A reply with an id is an object that may contain secrets, so the result is then empty. */
 function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
   if (body.kind !== "json") return "";
   if (typeof body.value === "object" && body.value !== null && "id" in body.value) return "";
   const json = JSON.stringify(body.value);
-  return EMPTY.has(json) ? "" : excerpt(json);
+  return /^(\{\}|\[\]|null|"")$/.test(json) ? "" : excerpt(json);
 }
 
 function redirectTarget(location: string | undefined): string {

@@ -1,6 +1,5 @@
 import type { Attempt, WireReply } from "./transport";
 
-/** The reply that a request requires. */
 export interface ExpectedReply {
   /** Whether a success must have a body. @default false */
   readonly needsBody?: boolean | undefined;

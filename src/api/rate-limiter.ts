@@ -46,11 +46,6 @@ export function createRateLimiter({
     }
   }
 
-  function leave(): void {
-    running--;
-    admit();
-  }
-
   return {
     /** Waits until a request may start. Resolves to a function that frees the slot. Rejects with the signal's reason. */
     enter(signal: AbortSignal): Promise<() => void> {
@@ -63,7 +58,10 @@ export function createRateLimiter({
         };
         const enter = () => {
           signal.removeEventListener("abort", giveUp);
-          resolve(leave);
+          resolve(() => {
+            running--;
+            admit();
+          });
         };
         signal.addEventListener("abort", giveUp, { once: true });
         queue.push(enter);
@@ -112,7 +110,6 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
   }
 
   return {
-    /** Returns the milliseconds until the next request may start. */
     waitMs() {
       const waitMs = Math.max(0, nextStart - clock.now());
       isAwaited ||= waitMs > 0;

@@ -77,15 +77,21 @@ const BACKOFF: Backoff = { baseMs: 500, capMs: 20_000 };
 /** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-export interface RequestParts {
+export interface SendOptions {
+  /** The maximum number of attempts of a request, including the first. @default 8 */
+  retry?: { readonly maxAttempts?: number } | undefined;
+  clock: Clock;
+  random: () => number;
+  /** The connections, which the caller must close. */
+  dispatcher: Connections;
+  /** Called with each attempt to send a request, for `probe`. */
+  observe?: Observer | undefined;
+}
+
+interface SendParts extends SendOptions {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly retry?: { readonly maxAttempts?: number } | undefined;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly dispatcher: Connections;
-  readonly observe?: Observer | undefined;
 }
 
 /** Called with each attempt to send a request, its result, and its duration in milliseconds. */
@@ -94,7 +100,7 @@ export type Observer = (request: WireRequest, attempt: Attempt, tookMs: number) 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
 /** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
-export function createSend(parts: RequestParts): Send {
+export function createSend(parts: SendParts): Send {
   const { auth, clock, endpoint, limits, random } = parts;
   const { maxAttempts = MAX_ATTEMPTS } = parts.retry ?? {};
   const reserveRetry = createRetryBudget(clock);

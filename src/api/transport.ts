@@ -57,15 +57,12 @@ export async function exchange(
   const received = await receive(connections, request, options);
   if ("failure" in received) return { kind: "failure", ...received };
   const { content, ...head } = received;
-  const { clean } = options;
   if (content.kind !== "text") return { kind: "reply", reply: { ...head, body: content } };
+  const parsed = parseBody(content.text, options.clean);
   // The body of a successful reply is not redacted, because it becomes part of the state. Other bodies are used only in messages.
-  const isSuccess = head.status < 300;
-  const parsed = parseBody(content.text, clean);
-  const body =
-    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: redactJson(parsed.value, clean) };
-  const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
-  return { kind: "reply", reply: { ...head, body, problem } };
+  if (head.status < 300 || parsed.kind !== "json") return { kind: "reply", reply: { ...head, body: parsed } };
+  const value = redactJson(parsed.value, options.clean);
+  return { kind: "reply", reply: { ...head, body: { ...parsed, value }, problem: parseProblem(value) } };
 }
 
 /** Sends a request once without following redirects, and reads the complete reply. */

@@ -138,11 +138,9 @@ export function pauseMs(backoff: Backoff, failures: number, random: () => number
   return floorMs > 0 ? Math.max(jitter, floorMs + random() * Math.min(backoff.baseMs, bound)) : jitter;
 }
 
-/** The reason why a call is waiting. */
 export type Pause =
   | {
       readonly for: "retry";
-      /** The error of the last attempt. */
       readonly after: CloudInfraError;
       /** The time of the next attempt on the clock of the call, in milliseconds. */
       readonly at: number;
@@ -153,7 +151,6 @@ export type Pause =
       readonly isSlowed: () => boolean;
     };
 
-/** Receives the pauses of a call. */
 export interface PauseListener {
   /** @param pause undefined if the call continues */
   pausing(pause: Pause | undefined): void;

@@ -18,7 +18,6 @@ import {
 } from "./clock";
 import { type Backoff, nextPollMs, type Pause, pauseMs, remainingEstimateMs, type Sample } from "./schedule";
 
-/** The state of a wait, for progress messages. */
 export interface WaitProgress {
   readonly status: string;
   readonly progress?: number | undefined;
@@ -193,7 +192,6 @@ export function isSuccess(operation: Operation): boolean {
   return operation.error === undefined && statusOf(operation) === SUCCESS;
 }
 
-/** Reports whether the operation has ended without success. */
 export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }

@@ -90,12 +90,9 @@ export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | u
   return names.length > 0 ? names : undefined;
 }
 
-interface NameAndType {
+interface Identity {
   readonly name: string;
   readonly type: string;
-}
-
-interface Identity extends NameAndType {
   readonly parent?: pulumi.Resource | undefined;
   readonly aliases?: readonly pulumi.Input<pulumi.URN | pulumi.Alias>[] | undefined;
 }
@@ -143,7 +140,7 @@ async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Ident
 }
 
 /** Returns a child's URN under a former URN of its parent. A child's name that begins with the parent's name changes too. */
-function inheritedUrn({ name, type }: NameAndType, parentName: string, parentUrn: string) {
+function inheritedUrn({ name, type }: Identity, parentName: string, parentUrn: string) {
   const formerName = nameAndType(parentUrn).name + name.slice(parentName.length);
   return pulumi.createUrn(name.startsWith(parentName) ? formerName : name, type, parentUrn);
 }
@@ -152,7 +149,7 @@ async function allResolved(urns: readonly pulumi.Output<string>[]): Promise<stri
   return (await Promise.all(urns.map((urn) => resolved(urn)))).filter((urn) => urn !== undefined);
 }
 
-function nameAndType(urn: string): NameAndType {
+function nameAndType(urn: string): Identity {
   const [, , types = "", ...name] = urn.split("::");
   return { name: name.join("::"), type: types.split("$").at(-1) ?? "" };
 }

@@ -151,17 +151,11 @@ const NO_ENGINE = {};
 
 export function currentRun(): Run {
   const owner: object = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor() ?? NO_ENGINE;
-  const known: unknown = Reflect.get(owner, RUN);
-  if (isRun(known)) return known;
+  const known: Run | undefined = Reflect.get(owner, RUN);
+  if (known !== undefined) return known;
   const run: Run = { hasWarnedOfToken: false, registered: new Set() };
   Reflect.set(owner, RUN, run);
   return run;
-}
-
-function isRun(value: unknown): value is Run {
-  return (
-    typeof value === "object" && value !== null && "registered" in value && value.registered instanceof Set
-  );
 }
 
 export function environmentOfRun(): NodeJS.ProcessEnv {
