@@ -1,11 +1,13 @@
 // This module has no imports, because every program loads it.
 
-const MINIMUM_NODE = "22.19";
+const MINIMUM_NODE = [22, 19] as const;
 
 /** Returns an error message if Node.js is too old, because the errors of the HTTP client would not reveal the cause. */
 export function nodeProblem(version = process.versions.node): string | undefined {
-  if (version.localeCompare(MINIMUM_NODE, "en", { numeric: true }) >= 0) return undefined;
-  return `pulumi-cloudinfra needs Node.js ${MINIMUM_NODE} or later, but \`node\` is ${version}. Install a later version, or put it first on the PATH.`;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [leastMajor, leastMinor] = MINIMUM_NODE;
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return undefined;
+  return `pulumi-cloudinfra needs Node.js ${MINIMUM_NODE.join(".")} or later, but \`node\` is ${version}. Install a later version, or put it first on the PATH.`;
 }
 
 /** The types of the resources in states, URNs and policies. */

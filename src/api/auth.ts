@@ -19,10 +19,11 @@ export interface IssuedToken {
 }
 
 /**
- * Parses a token, and removes surrounding white space. If the text is empty or contains characters that aren't allowed in a header, throws
- * `config_invalid` without the text.
+ * Parses a token, and removes surrounding white space.
  *
  * @param source the origin of the text, as the subject of error messages
+ * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that isn't allowed in a header. The message doesn't
+ * contain the text
  */
 export function parseToken(text: string, source: string): string {
   const token = text.trim();
@@ -39,8 +40,12 @@ export function parseToken(text: string, source: string): string {
 }
 
 /**
- * Reads a token file. Returns its text, and its name for messages: the `kind`, such as "the token file", the path, and the setting `source`.
- * Throws `config_invalid` if the file can't be read.
+ * Reads a token file.
+ *
+ * @param kind the name of the file in messages, such as "the token file"
+ * @param source the setting that names the file, as users know it
+ * @returns the file's text, and its name for further messages
+ * @throws CloudInfraError `config_invalid` if the file can't be read
  */
 export async function readTokenFile(file: string, kind: string, source: string) {
   const name = `${kind} ${file} from ${source}`;
@@ -71,6 +76,7 @@ const PAUSE_MS = 10_000;
  * requests share one renewal. While the token is valid, a failed renewal isn't an error.
  */
 export function createAuth(source: TokenSource, clock: Clock) {
+  /** The most recent tokens. */
   const used: string[] = [];
   let held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
   let fetching: Promise<string> | undefined;
@@ -105,8 +111,8 @@ export function createAuth(source: TokenSource, clock: Clock) {
     const seen = held;
     const token = await current();
     if (token !== rejected) return token;
-    // If several requests report the same rejected token, only the first one discards it.
-    if (held === seen || seen === undefined) held = undefined;
+    // If several requests report the same rejected token, only the first one discards it, and only if it wasn't fetched just now.
+    if (seen !== undefined && held === seen) held = undefined;
     const fresh = await current();
     return fresh === rejected ? undefined : fresh;
   }
@@ -115,8 +121,12 @@ export function createAuth(source: TokenSource, clock: Clock) {
     origin: source.origin,
     used,
     token: (signal: AbortSignal) => within(signal, current()),
-    /** Returns a token other than the rejected token, or `undefined` if there is no other token. */
+    /**
+     * Returns a token other than the rejected token, or `undefined` if there is no other token. Only the wait takes the signal: the renewal
+     * must continue if one of the requests that share it is cancelled.
+     */
     renewed: (rejected: string, signal: AbortSignal) => within(signal, renewed(rejected)),
+    /** Removes the most recent tokens from a string. */
     redact: (text: string) => redact(text, used),
   };
 }

@@ -39,15 +39,19 @@ const MAX_SHOWN_CHARACTERS = 10_000;
 /** The maximum total length of the strings of one reply in messages. Further strings are replaced, because redaction is slow. */
 const MAX_REDACTED_CHARACTERS = 50_000;
 
-const DECODERS: Readonly<Record<string, typeof zlib.gunzip>> = {
-  gzip: zlib.gunzip,
-  "x-gzip": zlib.gunzip,
-  deflate: zlib.inflate,
-  br: zlib.brotliDecompress,
-};
+const DECODERS: ReadonlyMap<string, typeof zlib.gunzip> = new Map([
+  ["gzip", zlib.gunzip],
+  ["x-gzip", zlib.gunzip],
+  ["deflate", zlib.inflate],
+  ["br", zlib.brotliDecompress],
+]);
 
-/** Reads and decompresses a body. Services and proxies may compress replies, although the client accepts only `identity`. */
-export async function readContent(stream: Readable, header = ""): Promise<Content> {
+/**
+ * Reads and decompresses a body. Stops if the body exceeds `MAX_BODY_BYTES`.
+ *
+ * @param encoding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
+ */
+export async function readContent(stream: Readable, encoding = ""): Promise<Content> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -58,9 +62,9 @@ export async function readContent(stream: Readable, header = ""): Promise<Conten
     chunks.push(bytes);
   }
   const bytes = Buffer.concat(chunks);
-  const coding = header.trim().toLowerCase();
+  const coding = encoding.trim().toLowerCase();
   try {
-    const decode = DECODERS[coding];
+    const decode = DECODERS.get(coding);
     if (decode !== undefined)
       return text(await promisify(decode)(bytes, { maxOutputLength: MAX_BODY_BYTES }));
   } catch (error) {
@@ -80,7 +84,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };
   try {
-    return { kind: "json", value: parseJson(trimmed) };
+    return { kind: "json", value: parseJson(limitNesting(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
     const start = what === "broken JSON" ? "" : excerpt(clean(truncated(trimmed, MAX_SHOWN_CHARACTERS)));
@@ -88,26 +92,18 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   }
 }
 
-/** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */
-const MAX_DEPTH = 100;
-
-/** Matches a JSON string, or an integer outside of strings that may be beyond the safe range. */
-const STRING_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?[1-9]\d{15,}(?![\w.])/g;
-
-/** Parses JSON. Integers beyond the safe range become strings, because ids must stay exact. Values nested too deeply become null. */
+/** Parses JSON. Integers beyond the safe range become strings, because ids must stay exact. */
 function parseJson(text: string): unknown {
-  const exact = text.replace(STRING_OR_LONG_INTEGER, (token) =>
-    token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
-  );
-  return withoutDeepValues(JSON.parse(exact), MAX_DEPTH);
-}
-
-function withoutDeepValues(value: unknown, depth: number): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (depth === 0) return null;
-  if (Array.isArray(value)) return value.map((item) => withoutDeepValues(item, depth - 1));
-  const members = Object.entries(value);
-  return Object.fromEntries(members.map(([key, member]) => [key, withoutDeepValues(member, depth - 1)]));
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    const inexact =
+      typeof value === "number" &&
+      source !== undefined &&
+      /^-?\d+$/.test(source) &&
+      !Number.isSafeInteger(value);
+    return inexact ? source : value;
+  });
 }
 
 /** Removes secrets from a JSON value, truncates long strings, and replaces the rest of a large value by "…". */
@@ -136,4 +132,33 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
 /** Returns the start of a string without its markup. */
 export function excerpt(text: string): string {
   return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
+}
+
+/** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */
+const MAX_DEPTH = 100;
+
+/**
+ * Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. For invalid JSON, the
+ * result is unspecified.
+ */
+export function limitNesting(text: string): string {
+  let kept = "";
+  let from = 0;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (isInString) {
+      if (char === "\\") at++;
+      else if (char === '"') isInString = false;
+    } else if (char === '"') isInString = true;
+    else if (char === "[" || char === "{") {
+      depth++;
+      if (depth === MAX_DEPTH + 1) kept += `${text.slice(from, at)}null`;
+    } else if (char === "]" || char === "}") {
+      if (depth === MAX_DEPTH + 1) from = at + 1;
+      depth--;
+    }
+  }
+  return kept + (depth > MAX_DEPTH ? "" : text.slice(from));
 }

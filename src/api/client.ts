@@ -22,19 +22,25 @@ export type { Accepted } from "./operations";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions extends RateLimits, SendOptions {
+  /** The base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
   endpointSetting?: string | undefined;
   token: TokenSource;
   /** The field that contains the revision of an object. @default the ETag header, or else a field with a common name */
   revisionField?: string | undefined;
+  /** Whether plain HTTP connections to other machines are allowed. @default false */
   allowHttp?: boolean | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
 export type Client = ReturnType<typeof createClient>;
 
-/** Creates a client for one endpoint and one token source. Throws `config_invalid` if an option is invalid. */
+/**
+ * Creates a client for one endpoint and one token source, without sending a request.
+ *
+ * @throws CloudInfraError `config_invalid` if an option is invalid
+ */
 export function createClient(options: ClientOptions) {
   const { allowHttp, endpointSetting: setting, revisionField } = options;
   const limits = createRateLimiter(options);
@@ -43,18 +49,27 @@ export function createClient(options: ClientOptions) {
   const send = createSend({ ...options, endpoint, auth, limits });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
+    /** The normalized base URL, which ends in `/v1`. */
     endpoint: endpoint.base,
     /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
     tokens: auth.used,
     tokenOrigin: auth.origin,
-    /** Sends a GET, for `probe`. */
+    /**
+     * Sends a GET, for `probe`.
+     *
+     * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
+     */
     get: (request: Pick<ApiRequest, "path" | "query" | "token">, call: CallOptions) =>
       send({ ...request, method: "GET" }, call),
     ...createCollections(send, operations, revisionField),
     operations: { poll: operations.poll },
     /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
     resultId: (operation: Operation) => resultIdOf(operation, endpoint),
-    /** Reads the object that a finished operation links to. Throws `no_result` if there is no link to this service. */
+    /**
+     * Reads the object that a finished operation links to.
+     *
+     * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
+     */
     async readResult(operation: Operation, call: CallOptions): Promise<ApiObject> {
       const url = operation.resultUrl && readLink(operation.resultUrl, operation.url, endpoint).url;
       if (!url) {
@@ -85,7 +100,13 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
-    /** Sends a POST with an idempotency key (§4.7). The JSON `body` is sent unchanged in every attempt. */
+    /**
+     * Sends a POST.
+     *
+     * @param body JSON, sent unchanged in every attempt
+     * @param key the idempotency key, a UUID v4 (§4.7)
+     * @param options.isKeyExpired see `ApiRequest`
+     */
     async create(
       body: string,
       key: string,
@@ -100,39 +121,43 @@ function createCollections(send: Send, operations: Operations, revisionField: st
         "the service accepted the request but returned neither an operation nor an object",
       );
     },
-    /** Reads one object, with a request that the specification doesn't define (§4.8). */
+    /**
+     * Reads one object with a request that the specification doesn't define (§4.8). Throws `not_found` after 404 or 410, and `unsupported`
+     * after 405 or 501.
+     */
     async get(id: string, options: CallOptions): Promise<ApiObject> {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
       return { ...parseObject(reply, revisionField, id), isFromOwnUrl: true };
     },
-    /** Deletes an object. Like `get`, the request isn't defined by the specification. */
+    /** Deletes an object with a request that the specification doesn't define (§4.8). Throws the same errors as `get`. */
     async delete(id: string, options: CallOptions): Promise<Accepted> {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
       return parseAccepted(reply, operations, revisionField, id);
     },
   });
 
-  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
-  let isLimitRejected = false;
-
-  /** Follows the cursors of a list (§2.5) to its end. */
-  async function* pagesOf(name: "projects" | "instances", filter: Query, options: CallOptions) {
+  /**
+   * Follows the cursors of a list (§2.5) to its end.
+   *
+   * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if
+   * the reply isn't a page
+   */
+  async function* pagesOf(
+    name: "projects" | "instances",
+    query: Query,
+    options: CallOptions,
+  ): AsyncGenerator<Page, void, undefined> {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
     const seen = new Set<string>();
-    let limit = name === "instances" && isLimitRejected ? undefined : PAGE_LIMIT;
     let isComplete = false;
     for (let cursor: string | undefined; ; ) {
       let reply: ApiReply;
       try {
-        reply = await send({ ...request, query: { ...filter, limit, cursor } }, options);
+        reply = await send({ ...request, query: { ...query, cursor } }, options);
       } catch (error) {
         if (isComplete && hasStatus(error, [400, 404, 422])) return;
-        const mayOmitLimit = name === "instances" && cursor === undefined && limit !== undefined;
-        if (!mayOmitLimit || !hasStatus(error, [400, 422])) throw error;
-        limit = undefined;
-        continue;
+        throw error;
       }
-      isLimitRejected ||= limit === undefined;
       const page = parsePage(reply, operations);
       const next = cursorAfter(page, seen, reply);
       const objects = page.items.map((fields) => toObject(fields, undefined, revisionField));
@@ -144,19 +169,44 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     }
   }
 
+  const projectPages = (options: CallOptions): AsyncIterable<Page> =>
+    pagesOf("projects", { limit: PAGE_LIMIT }, options);
+
+  // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
+  let instanceLimit: string | undefined = PAGE_LIMIT;
+  async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
+    const query = queryOf(filter);
+    const limit = instanceLimit;
+    let pages = pagesOf("instances", { ...query, limit }, options);
+    let first: IteratorResult<Page, void>;
+    try {
+      first = await pages.next();
+    } catch (error) {
+      if (limit === undefined || !hasStatus(error, [400, 422])) throw error;
+      pages = pagesOf("instances", query, options);
+      first = await pages.next();
+      instanceLimit = undefined;
+    }
+    if (!first.done) yield first.value;
+    yield* pages;
+  }
+
   return {
     projects: {
       ...collection("projects"),
-      pages: (options: CallOptions): AsyncIterable<Page> => pagesOf("projects", {}, options),
-      list: (options: CallOptions) => collect(pagesOf("projects", {}, options)),
+      pages: projectPages,
+      list: (options: CallOptions) => collect(projectPages(options)),
     },
     instances: {
       ...collection("instances"),
-      pages: (filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> =>
-        pagesOf("instances", queryOf(filter), options),
-      list: (filter: InstanceFilter, options: CallOptions) =>
-        collect(pagesOf("instances", queryOf(filter), options)),
-      /** Sends a PUT with the revision as If-Match (§4.5). Throws `revision_conflict` after 412. */
+      pages: instancePages,
+      list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
+      /**
+       * Sends a PUT with an If-Match header (§4.5).
+       *
+       * @param revision opaque tag without quotes
+       * @throws CloudInfraError `revision_conflict` after 412
+       */
       async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
         const path = pathOf("instances", id);
         const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);

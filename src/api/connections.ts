@@ -10,6 +10,7 @@ import { DEFAULT_CONCURRENCY } from "./rate-limiter";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
+/** Sends requests over a pool of connections. */
 export interface Connections {
   /**
    * Sends a request once.
@@ -26,7 +27,7 @@ export interface Connections {
  *
  * @param options.env the environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case
  * @param options.authorities the certificate authorities to trust in addition to those of Node.js, in PEM format
- * @param options.concurrency the maximum number of connections
+ * @param options.concurrency the maximum number of connections. @default 16
  * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
  */
 export function openConnections(options: {
@@ -130,7 +131,11 @@ function undici(): typeof import("undici") {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Reads the certificates in the file of the setting `caFile`. */
+/**
+ * Reads the certificates in the file of the setting `caFile`.
+ *
+ * @throws CloudInfraError `config_invalid` if the file can't be read, or contains no certificate or a damaged one
+ */
 export function readCertificates(file: string): readonly string[] {
   const failed = (why: string): CloudInfraError =>
     new CloudInfraError("config_invalid", `the CA file ${file} from cloudinfra:caFile ${why}`, {

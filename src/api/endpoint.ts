@@ -1,6 +1,7 @@
-import { unescape as percentDecoded } from "node:querystring";
 import { CloudInfraError } from "../diagnostics/error";
+import { percentDecoded } from "../diagnostics/problem";
 
+/** The base URL of the service. */
 export interface Endpoint {
   /** The normalized base URL, which ends in `/v1`. */
   readonly base: string;
@@ -13,9 +14,11 @@ const SETTING = "the setting cloudinfra:endpoint";
 const VERSION = "v1";
 
 /**
- * Parses a base URL with or without `/v1` (§9) and a trailing slash. Throws `config_invalid` with the name of the setting.
+ * Parses a base URL with or without `/v1` (§9) and a trailing slash.
  *
- * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted
+ * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted. @default false
+ * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
+ * @throws CloudInfraError `config_invalid`, with the name of the setting
  */
 export function parseEndpoint(
   text: string,
@@ -70,9 +73,11 @@ const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
  * Resolves a link to a URL at the endpoint's origin. Only the path of the link is used, because a service behind a proxy may return links
- * to an internal host. The path must be below the base path, or end with a collection of the API and an id. Otherwise, there is no URL.
+ * to an internal host. The path must be below the base path, or end with a collection of the API and an id.
  *
  * @param from the URL whose reply contained the link
+ * @returns the URL, to which the token may be sent, and the last two segments of its path. The URL is `undefined` if the link points outside
+ * of the API
  */
 export function readLink(link: string, from: string | URL, endpoint: Endpoint) {
   const unknown = { url: undefined, collection: undefined, id: undefined };

@@ -1,7 +1,6 @@
-import { unescape as percentDecoded } from "node:querystring";
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { type Problem, textSchema } from "../diagnostics/problem";
+import { type Problem, percentDecoded, textSchema } from "../diagnostics/problem";
 import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
@@ -34,72 +33,73 @@ export const idSchema = v.pipe(textSchema, v.nonEmpty());
 /** The values that a service may return for an object without labels. */
 const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 
-type Pair = readonly [key: string, value: unknown];
-
-/**
- * The forms of labels in a list. The other items determine the form of `{ key: "role" }`, which may be a label named "key" or a pair with
- * an empty value.
- */
-const LABEL_FORMS: readonly ((items: readonly unknown[], isSplit: boolean) => (Pair | undefined)[])[] = [
-  (items, isSplit) => items.map((item) => pairIn(item, "=", isSplit)),
-  (items, isSplit) => items.map((item) => pairIn(item, ":", isSplit)),
-  // { key: "role", value: "web" }
-  (items) =>
-    items.some((item) => keyIn(item) !== undefined && membersOf(item).has("value"))
-      ? items.map(keyAndValue)
-      : [],
-  // { role: "web" }
-  (items) => (items.some((item) => keyIn(item) === undefined) ? items.map(onlyMember) : []),
-];
-
 /** Returns labels (§2.2) as a map. Some services return labels as a list of pairs or as strings. Any other form is returned unchanged. */
 function toLabels(shown: unknown): unknown {
   if (shown === null || shown === undefined) return shown;
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
-  const items: unknown = typeof shown === "string" ? shown.split(",") : shown;
-  if (!Array.isArray(items)) return shown;
-  if (items.length === 0) return {};
-  const isSplit = typeof shown === "string" && items.length > 1;
-  const readings = LABEL_FORMS.map((form) => form(items, isSplit).filter((pair) => pair !== undefined));
-  const [pairs, ...others] = readings.filter(({ length }) => length === items.length);
-  if (pairs === undefined || others.length > 0) return shown; // several forms fit `cost:team=a7`
-  const labels: JsonObject = Object.fromEntries(pairs);
-  const isClear = Object.keys(labels).length === items.length && !Object.values(labels).includes(undefined);
-  return isClear ? labels : shown;
+  const parts: unknown = typeof shown === "string" ? shown.split(",") : shown;
+  if (!Array.isArray(parts)) return shown;
+  const items = parts.map(membersOf);
+  const isKeyed = items.some((item) => keyIn(item) !== undefined && item.has("value"));
+  const isMaps = items.some((item) => item.size === 1 && keyIn(item) === undefined);
+  const texts = parts.filter((part) => typeof part === "string");
+  const separator = separatorOf(texts, { isSplit: typeof shown === "string" && parts.length > 1 });
+  const pairs = parts.flatMap((part: unknown) => toPair(part, { isKeyed, isMaps, separator }) ?? []);
+  const labels = Object.fromEntries(pairs);
+  return Object.keys(labels).length === parts.length ? labels : shown;
 }
 
 /**
- * Splits a string at the first separator. Keys don't contain `=`. If the string was part of a longer string, a second separator may follow a
- * comma in a value, so the value is then `undefined`.
+ * Returns the only separator that splits all strings into a key and a value. Returns `undefined` if both separators do, as in
+ * `cost:team=a7`.
+ *
+ * @param options.isSplit whether the strings were parts of one string. A value with a second separator may then contain a comma
  */
-function pairIn(text: unknown, separator: string, isSplit: boolean): Pair | undefined {
-  const [key = "", ...rest] = typeof text === "string" ? text.trimStart().split(separator) : [];
+function separatorOf(texts: readonly string[], { isSplit }: { isSplit: boolean }): string | undefined {
+  const [separator, ...others] = ["=", ":"].filter((one) =>
+    texts.every((text) => pairIn(text, one) !== undefined),
+  );
+  if (separator === undefined || others.length > 0) return undefined;
+  return isSplit && texts.some((text) => text.split(separator).length > 2) ? undefined : separator;
+}
+
+/** Splits a string at the first separator. Keys don't contain `=`. */
+function pairIn(text: string, separator: string): readonly [string, string] | undefined {
+  const [key = "", ...rest] = text.trimStart().split(separator);
   if (key === "" || key.includes("=") || rest.length === 0) return undefined;
-  if (isSplit && rest.length > 1) return [key, undefined];
   const value = rest.join(separator);
   return [key, separator === ":" ? value.trimStart() : value];
 }
 
 /** Returns the members of an object by their lowercase names. */
-function membersOf(item: unknown): ReadonlyMap<string, unknown> {
-  const entries = typeof item === "object" && item !== null ? Object.entries(item) : [];
+function membersOf(part: unknown): ReadonlyMap<string, unknown> {
+  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function keyIn(item: unknown): string | undefined {
-  const members = membersOf(item);
+function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
   const key = members.get("key") ?? members.get("name");
   return typeof key === "string" ? key : undefined;
 }
 
-function keyAndValue(item: unknown): Pair | undefined {
-  const key = keyIn(item);
-  return key === undefined ? undefined : [key, membersOf(item).get("value") ?? ""];
-}
-
-function onlyMember(item: unknown): Pair | undefined {
-  const [only, ...others] = typeof item === "object" ? Object.entries(item ?? {}) : [];
-  return others.length === 0 ? only : undefined;
+/**
+ * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The other items determine the form, because `{ key:
+ * "role" }` may be a label named "key" or a pair with an empty value.
+ */
+function toPair(
+  part: unknown,
+  { isKeyed, isMaps, separator }: { isKeyed: boolean; isMaps: boolean; separator: string | undefined },
+): readonly [readonly [string, unknown]] | undefined {
+  if (typeof part === "string") {
+    const pair = separator === undefined ? undefined : pairIn(part, separator);
+    return pair && [pair];
+  }
+  const members = membersOf(part);
+  const key = keyIn(members);
+  if (isKeyed) return key === undefined ? undefined : [[key, members.get("value") ?? ""]];
+  if (key !== undefined && !isMaps) return undefined;
+  const [only, ...others] = Object.entries(Object(part));
+  return only === undefined || others.length > 0 ? undefined : [only];
 }
 
 /** Returns SSH keys (§2.2) as strings. Some services return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */

@@ -86,9 +86,13 @@ export function createFailureMemory(): (attempt: Attempt, request: string | symb
     const [oldest = ""] = requests.keys();
     if (requests.size > MAX_REMEMBERED_IDS) requests.delete(oldest);
     if (owner === SHARED || status < 500 || typeof request !== "string") return undefined;
-    const [id = "", key = ""] = [traceId, request].map((one) => one.replaceAll("-", "").toLowerCase());
-    return id.includes(key) ? undefined : JSON.stringify([status, body]); // the id may be derived from the key
+    return isDerivedFrom(request, traceId) ? undefined : JSON.stringify([status, body]);
   };
+}
+
+function isDerivedFrom(key: string, traceId: string): boolean {
+  const normalized = (id: string): string => id.replaceAll("-", "").toLowerCase();
+  return normalized(traceId).includes(normalized(key));
 }
 
 /**

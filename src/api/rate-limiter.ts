@@ -12,7 +12,11 @@ export interface RateLimits {
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** Limits the number of concurrent requests and the rate of new requests of a client. Requests start in the order of the calls. */
+/**
+ * Limits the number of concurrent requests and the rate of new requests of a client. Requests start in the order of the calls.
+ *
+ * @throws CloudInfraError `config_invalid` if `concurrency` is invalid
+ */
 export function createRateLimiter({
   concurrency = DEFAULT_CONCURRENCY,
   maxRequestsPerSecond,
@@ -110,6 +114,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
   }
 
   return {
+    /** Returns the milliseconds until the next request may start. */
     waitMs() {
       const waitMs = Math.max(0, nextStart - clock.now());
       isAwaited ||= waitMs > 0;
@@ -174,11 +179,14 @@ function countPerSecond(clock: Clock) {
 
 /** The number of retries that may start without a delay. */
 const RETRY_BURST = 100;
+/** The number of additional retries per second. */
 const RETRIES_PER_SECOND = 10;
 
 /**
- * Creates the retry budget of a client, so that many failing requests don't overload the service. Returns a function that reserves a retry,
- * and returns the milliseconds until it may start.
+ * Creates the retry budget of a client, so that many failing requests don't overload the service. An exhausted budget delays a retry, but
+ * never prevents it.
+ *
+ * @returns a function that reserves one retry, and returns the milliseconds until it may start
  */
 export function createRetryBudget(clock: Clock): () => number {
   let tokens = RETRY_BURST;

@@ -32,18 +32,22 @@ export interface CallOptions {
   progress?: PauseListener | undefined;
 }
 
-export interface ApiRequest extends ExpectedReply {
-  readonly method: WireRequest["method"];
+export type ApiRequest = RequestContent & RepeatableMethod;
+
+/** Every request can be repeated safely: a POST with its idempotency key (§4.7), and a PUT with its revision tag without quotes (§4.5). */
+type RepeatableMethod =
+  | { readonly method: "GET" | "DELETE"; readonly idempotencyKey?: undefined; readonly ifMatch?: undefined }
+  | { readonly method: "POST"; readonly idempotencyKey: string; readonly ifMatch?: undefined }
+  | { readonly method: "PUT"; readonly idempotencyKey?: undefined; readonly ifMatch: string };
+
+interface RequestContent extends ExpectedReply {
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   /** The token to send instead of the client's token, without renewal. An empty string sends no token. @default the client's token */
   readonly token?: string | undefined;
+  /** The JSON body, sent unchanged in every attempt. */
   readonly body?: string | undefined;
-  /** The idempotency key, with which a POST can be repeated safely (§4.7). */
-  readonly idempotencyKey?: string | undefined;
-  /** The revision tag without quotes, with which a PUT can be repeated safely (§4.5). */
-  readonly ifMatch?: string | undefined;
   /**
    * Reports whether the idempotency key has expired. Called before each attempt, because a suspended machine doesn't advance `clock`. If
    * the key has expired, the request fails with `key_expired`.
@@ -68,10 +72,11 @@ export interface ApiReply {
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
-/** The default for the maximum number of attempts of a request. Eight attempts take about 30 s. */
+/** The default maximum number of attempts of a request, including the first. With `BACKOFF`, eight attempts take about 30 s. */
 const MAX_ATTEMPTS = 8;
 /** The time limit of one attempt, in milliseconds. */
 const ATTEMPT_MS = 60_000;
+/** Full jitter from 0.5 s to 20 s. */
 const BACKOFF: Backoff = { baseMs: 500, capMs: 20_000 };
 
 /** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
@@ -81,6 +86,7 @@ export interface SendOptions {
   /** The maximum number of attempts of a request, including the first. @default 8 */
   retry?: { readonly maxAttempts?: number } | undefined;
   clock: Clock;
+  /** Returns a random number from 0 to 1, for jitter. */
   random: () => number;
   /** The connections, which the caller must close. */
   dispatcher: Connections;
@@ -198,7 +204,7 @@ export function createSend(parts: SendParts): Send {
   }
 }
 
-/** Reports whether a failure may be temporary. A retry is safe, because a POST has an idempotency key, and a PUT has a revision. */
+/** Reports whether to retry a failed attempt, because the failure may be temporary. */
 function mayRetry(request: ApiRequest, attempt: Attempt, attempts: number, maxAttempts: number): boolean {
   if (attempts >= maxAttempts) return false;
   if (attempt.kind === "timeout") return true;

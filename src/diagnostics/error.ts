@@ -57,14 +57,23 @@ export class CloudInfraError extends Error {
 
   /** @internal */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    const { cause, traceId = details.problem?.traceId, sent = false, replayed = false, ...others } = details;
-    const request = others.method && others.path ? ` [${others.method} ${others.path}]` : "";
-    super(message + request, cause === undefined ? undefined : { cause });
+    const request = details.method && details.path ? ` [${details.method} ${details.path}]` : "";
+    super(message + request, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.summary = message;
-    this.sent = sent;
-    this.replayed = replayed;
-    Object.assign(this, { ...others, traceId });
+    this.problem = details.problem;
+    this.status = details.status;
+    this.method = details.method;
+    this.path = details.path;
+    this.traceId = details.traceId ?? details.problem?.traceId;
+    this.attempts = details.attempts;
+    this.hint = details.hint;
+    this.lines = details.lines;
+    this.sent = details.sent ?? false;
+    this.replayed = details.replayed ?? false;
+    this.operation = details.operation;
+    this.resultId = details.resultId;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

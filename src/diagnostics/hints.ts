@@ -87,13 +87,22 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
+const afterDeletion = (hasOwnTimeout: boolean): string =>
+  `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(hasOwnTimeout)}`;
+
 /** Returns the cases of a deletion. @param end the end of each hint */
-const deletionCases = (end = ""): readonly HintCase[] =>
-  [true, false].map((isOwn) => ({
-    when: isOwn ? "a deletion with `customTimeouts`" : "a deletion",
-    applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && (hasOwnTimeout || !isOwn),
-    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(isOwn)}${end}`,
-  }));
+const deletionCases = (end = ""): readonly HintCase[] => [
+  {
+    when: "a deletion with `customTimeouts`",
+    applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
+    hint: afterDeletion(true) + end,
+  },
+  {
+    when: "a deletion",
+    applies: (_error, { verb }) => verb === "delete",
+    hint: afterDeletion(false) + end,
+  },
+];
 
 /** Instructions for an operation that never ends, if the id of its object is known. */
 export const RELEASE_OBJECT =

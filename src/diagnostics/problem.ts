@@ -1,5 +1,4 @@
 import { STATUS_CODES } from "node:http";
-import { unescape as percentDecoded } from "node:querystring";
 import * as v from "valibot";
 
 /** An item of the `errors` list in a problem document. */
@@ -160,4 +159,13 @@ function fieldSegments(field: string | undefined): string[] {
 export function accessor(segment: string): string {
   if (/^\d+$/.test(segment)) return `[${segment}]`;
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
+}
+
+/** Decodes percent-encoding. If the encoding is invalid, returns the text unchanged. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -9,8 +9,11 @@ const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 /** The minimum length of a secret that is redacted. Shorter secrets could match ordinary words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** The minimum length of a single line of a secret, and of a prefix without an ellipsis. Shorter parts could match ordinary words. */
-const MIN_PART_LENGTH = 8;
+/** The minimum length of a single line of a secret. Shorter lines could match ordinary words. */
+const MIN_LINE_LENGTH = 8;
+
+/** The minimum length of a truncated secret that has no ellipsis. Shorter prefixes could match ordinary words. */
+const MIN_PREFIX_LENGTH = 8;
 
 /** Matches the type and the key of an SSH public key, without options and comment. Quoted options may contain whitespace and `\"`. */
 export const SSH_KEY =
@@ -28,11 +31,7 @@ export class SecretForms {
     for (const secret of secrets) {
       if (this.secrets.has(secret)) continue;
       this.secrets.add(secret);
-      for (const form of partsOf(secret)
-        .map(lowerCase)
-        .filter(({ length }) => length >= MIN_SECRET_LENGTH))
-        for (const end of [form.slice(0, MIN_SECRET_LENGTH), form.slice(-MIN_SECRET_LENGTH)])
-          this.index.set(end, (this.index.get(end) ?? new Set()).add(form));
+      for (const part of partsOf(secret)) if (part.length >= MIN_SECRET_LENGTH) this.addForm(lowerCase(part));
     }
     return this;
   }
@@ -48,6 +47,13 @@ export class SecretForms {
       for (const form of this.index.get(lower.slice(at, at + MIN_SECRET_LENGTH)) ?? []) found.add(form);
     }
     return found;
+  }
+
+  private addForm(form: string): void {
+    for (const end of [form.slice(0, MIN_SECRET_LENGTH), form.slice(-MIN_SECRET_LENGTH)]) {
+      const forms = this.index.get(end) ?? new Set();
+      this.index.set(end, forms.add(form));
+    }
   }
 }
 
@@ -116,7 +122,7 @@ function partsOf(secret: string): string[] {
   return [
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
     ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // URLs replace backslashes, also escaped ones
-    ...pieces.filter((piece) => piece.length >= MIN_PART_LENGTH),
+    ...pieces.filter((piece) => piece.length >= MIN_LINE_LENGTH),
     ...slugsOf(secret),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];
@@ -134,37 +140,64 @@ function spansIn({ text, at }: Decoding, forms: SecretForms): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
   const spans = [...forms.candidatesIn(lower)].flatMap((form) => [
-    ...beginnings(lower, cuts, form),
-    ...endings(lower, cuts, form),
+    ...occurrences(lower, form),
+    ...prefixes(lower, form),
+    ...truncatedPrefixes(lower, cuts, form),
+    ...truncatedSuffixes(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
 
-/** Finds a secret, its prefixes before an ellipsis, and its prefixes that are long enough and end at the end of a word. */
-function* beginnings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  const least = form.slice(0, MIN_SECRET_LENGTH);
-  for (let start = lower.indexOf(least); start >= 0; start = lower.indexOf(least, start + 1)) {
-    let end = start;
-    while (end < lower.length && lower[end] === form[end - start]) end += 1;
-    const cut = cuts.findLast(({ index }) => index >= start + MIN_SECRET_LENGTH && index <= end);
-    if (cut !== undefined) yield [start, cut.index + cut[0].replace(/…|\.\.\./, "").length];
-    const isComplete = end - start === form.length;
-    const isInWord = (): boolean => !isComplete && LETTER_OR_DIGIT.test(lower.slice(end, end + 2));
-    while (end >= start + MIN_PART_LENGTH && isInWord()) end -= 1;
-    if (isComplete || end >= start + MIN_PART_LENGTH) yield [start, end];
+function* occurrences(lower: string, form: string): Generator<Span> {
+  for (let start = lower.indexOf(form); start >= 0; start = lower.indexOf(form, start + 1)) {
+    yield [start, start + form.length];
   }
 }
 
-/** Finds the longest suffix of a secret after each ellipsis. */
-function* endings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  const least = form.slice(-MIN_SECRET_LENGTH);
+/** Finds prefixes of a secret that are long enough and end at the end of a word. */
+function* prefixes(lower: string, form: string): Generator<Span> {
+  if (form.length <= MIN_PREFIX_LENGTH) return;
+  for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
+    let end = least;
+    while (end < lower.length && lower[end] === form[end - start]) end += 1;
+    while (end >= least && LETTER_OR_DIGIT.test(lower.slice(end, end + 2))) end -= 1;
+    if (end >= least) yield [start, end];
+  }
+}
+
+/** Finds prefixes of a secret before an ellipsis. */
+function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+  for (const { index, 0: cut } of cuts) {
+    const part = lower.slice(Math.max(0, index - form.length), index);
+    const length = beginningAtEnd(part, form);
+    if (length > 0) yield [index - length, index + cut.replace(/…|\.\.\./, "").length];
+  }
+}
+
+/** Finds suffixes of a secret after an ellipsis. */
+function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: cut } of cuts) {
     const start = index + cut.length;
-    let last = lower.lastIndexOf(least, start + form.length - MIN_SECRET_LENGTH);
-    while (last >= start && !form.endsWith(lower.slice(start, last + MIN_SECRET_LENGTH)))
-      last = lower.lastIndexOf(least, last - 1);
-    if (last >= start) yield [start, last + MIN_SECRET_LENGTH];
+    const length = endingAtStart(lower.slice(start, start + form.length), form);
+    if (length > 0) yield [start, start + length];
   }
+}
+
+/** Returns the length of the longest suffix of a secret at the start of a text. */
+function endingAtStart(text: string, form: string): number {
+  const least = form.slice(-MIN_SECRET_LENGTH);
+  let end = text.lastIndexOf(least);
+  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH)))
+    end = text.lastIndexOf(least, end - 1);
+  return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
+}
+
+/** Returns the length of the longest prefix of a secret at the end of a text. */
+function beginningAtEnd(text: string, form: string): number {
+  const least = form.slice(0, MIN_SECRET_LENGTH);
+  let start = text.indexOf(least);
+  while (start >= 0 && !form.startsWith(text.slice(start))) start = text.indexOf(least, start + 1);
+  return start < 0 ? 0 : text.length - start;
 }
 
 /** Matches a letter or a digit, which may consist of two UTF-16 code units, or the second unit of any character. */
@@ -189,6 +222,7 @@ function lowerCase(text: string): string {
   });
 }
 
+/** Truncates a long text and adds an ellipsis. */
 export function truncated(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
@@ -202,12 +236,17 @@ export function withoutMarkup(text: string): string {
     .trim();
 }
 
+/** A text whose escape sequences were decoded. */
 interface Decoding {
   readonly text: string;
   /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
   readonly at: (index: number) => number;
+  /** The number of nested escape sequences that were decoded. */
   readonly depth: number;
 }
+
+/** The pattern of an escape sequence, and the text that the sequence represents. */
+type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string];
 
 /** The maximum number of nested escape sequences that are decoded. */
 const MAX_DECODINGS = 3;
@@ -237,8 +276,7 @@ function inUtf8(prefix: string, [two, three, four, next]: typeof HEX | typeof OC
   return new RegExp(`${prefix}(?:${two}${after(1)}|${three}${after(2)}|${four}${after(3)})`, "gi");
 }
 
-/** The patterns of escape sequences, and the texts that they represent. */
-const ESCAPES: readonly (readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string])[] = [
+const ESCAPES: readonly Escape[] = [
   [/&#(\d{1,7});?/g, ([, code]) => character(Number(code))],
   [/&#x([\da-f]{1,6});?/gi, ([, code]) => character(Number(`0x${code}`))],
   [/&([a-z]+);/gi, ([entity, name = ""]) => ENTITIES.get(name.toLowerCase()) ?? accented(name) ?? entity],
@@ -266,10 +304,7 @@ function decodings(text: string): Decoding[] {
   return [...all.values()];
 }
 
-function decoded(
-  { text, at, depth }: Decoding,
-  [pattern, meaning]: (typeof ESCAPES)[number],
-): Decoding | undefined {
+function decoded({ text, at, depth }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
   let plain = "";
   let end = 0;
   /** The spans of the escape sequences from `start` to `end`, and of their meanings from `from` to `to`. */

@@ -130,7 +130,13 @@ export interface Backoff {
   readonly capMs: number;
 }
 
-/** Returns the pause after a number of consecutive failures, in milliseconds. `floorMs` is the pause that the service requested. */
+/**
+ * Returns the pause after a failure, in milliseconds.
+ *
+ * @param failures the number of consecutive failures, including this one
+ * @param random returns numbers from 0 to 1
+ * @param floorMs the minimum pause that the service requested, which may exceed the cap
+ */
 export function pauseMs(backoff: Backoff, failures: number, random: () => number, floorMs = 0): number {
   const bound = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.max(0, failures - 1));
   const jitter = random() * bound;

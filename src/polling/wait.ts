@@ -16,7 +16,15 @@ import {
   timeoutError,
   within,
 } from "./clock";
-import { type Backoff, nextPollMs, type Pause, pauseMs, remainingEstimateMs, type Sample } from "./schedule";
+import {
+  type Backoff,
+  nextPollMs,
+  type Pause,
+  pauseMs,
+  remainingEstimateMs,
+  type Sample,
+  type WaitSoFar,
+} from "./schedule";
 
 export interface WaitProgress {
   readonly status: string;
@@ -35,6 +43,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
+  /** Called before each pause. Exceptions are ignored. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
@@ -42,7 +51,10 @@ export interface WaitOptions {
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** The maximum number of retries by error code. A `bad_reply` is typically truncated, and a new operation may not be found yet. */
+/**
+ * The maximum number of retries by error code. Temporary failures are retried until the deadline. Typical causes of the others are a proxy's
+ * error page, a truncated reply, or a 404 right after the creation.
+ */
 const RETRIES: Partial<Record<ErrorCode, number>> = {
   unavailable: Number.POSITIVE_INFINITY,
   unreachable: Number.POSITIVE_INFINITY,
@@ -67,7 +79,7 @@ const NEW_OPERATION_MS = 4_000;
  * (or four seconds of 404s if no poll has found the operation), `aborted`, or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
-  const { clock, deadline, onProgress, random = Math.random } = options;
+  const { clock, deadline, random = Math.random } = options;
   const startMs = clock.now();
   const limit = limitOf(remainingMs(deadline, clock), clock, options.signal);
   const samples: Sample[] = [{ atMs: 0, progress: first.progress }];
@@ -83,8 +95,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : nextPollMs(soFar);
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
-      const { status, progress } = operation;
-      onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
+      reportProgress(options, operation, soFar, pause);
       // The pause is shortened so that one more poll is possible before the deadline.
       const leftMs = remainingMs(deadline, clock) - Math.min(LAST_POLL_MS, deadline.ms / 10);
       if (leftMs <= 0) throw timeoutError();
@@ -163,6 +174,20 @@ function waitError(
 
 function shortStatus({ status, progress }: Operation): string {
   return progress === undefined ? status : `${status}, ${Math.round(progress * 100)}%`;
+}
+
+function reportProgress(
+  { onProgress }: WaitOptions,
+  { status, progress }: Operation,
+  soFar: WaitSoFar,
+  pause: Pause | undefined,
+): void {
+  try {
+    const { elapsedMs } = soFar;
+    onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
+  } catch {
+    // An exception thrown by the listener must not end the wait.
+  }
 }
 
 /** The last known state of a long-running operation (§2.3). */

@@ -223,27 +223,31 @@ async function knownSettings(name: string, options: FunctionOptions): Promise<Se
 }
 
 /** Runs a search. A `CloudInfraError` is marked as a `RunError`, because Pulumi prints such errors without a stack trace. */
-function found<T>(search: () => Promise<T[]>): Promise<T[]> {
-  const result = search().catch((error: unknown) => {
-    throw isCloudInfraError(error)
-      ? Object.defineProperty(error, "__pulumiRunError", { value: true })
-      : error;
-  });
-  keepRunningUntil(result);
-  return result;
+async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
+  const end = keepProgramRunning();
+  try {
+    return await search();
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    throw Object.defineProperty(error, "__pulumiRunError", { value: true });
+  } finally {
+    end();
+  }
 }
 
 function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
-  keepRunningUntil(resolved(output)); // an error stays in the output
+  const end = keepProgramRunning();
+  resolved(output).then(end, end); // an error stays in the output
   return output;
 }
 
 /**
  * Keeps an inline program of the Automation API running. Otherwise, the program might end before the result arrives, and the engine would
  * delete resources that the program declares later.
+ *
+ * @returns a function to call with the result; the program may end once the code that awaits the result has continued
  */
-function keepRunningUntil(result: Promise<unknown>): void {
+function keepProgramRunning(): () => void {
   const done = pulumi.runtime.rpcKeepAlive();
-  const end = () => void setImmediate(done); // the code that awaits the result continues first
-  result.then(end, end);
+  return () => void setImmediate(done);
 }

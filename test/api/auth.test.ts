@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createAuth, type IssuedToken, type TokenSource } from "../../src/api/auth";
 import { FakeClock } from "../polling/fake-clock";
 import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
@@ -95,12 +95,40 @@ describe("the token", () => {
     ]);
   });
 
+  it("is renewed once for all requests that are rejected at the same time, and isn't renewed again afterwards", async () => {
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const fetch = vi.fn(() => promise).mockResolvedValueOnce({ token: "old-token" });
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
+    const { signal } = new AbortController();
+    await auth.token(signal);
+    const renewed = Promise.all([1, 2, 3].map(() => auth.renewed("old-token", signal)));
+    resolve({ token: "new-token" });
+    expect(await renewed).toEqual(["new-token", "new-token", "new-token"]);
+    expect(await auth.renewed("old-token", signal)).toBe("new-token");
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+
+  it("isn't fetched again for a request that is rejected during a renewal that returns the same token", async () => {
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const fetch = vi.fn(() => promise).mockResolvedValueOnce({ token: "old-token" });
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
+    const { signal } = new AbortController();
+    await auth.token(signal);
+    const first = auth.renewed("old-token", signal);
+    while (fetch.mock.calls.length < 2) await new Promise((later) => setImmediate(later));
+    const second = auth.renewed("old-token", signal);
+    resolve({ token: "old-token" });
+    expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+
   it("is renewed even if the first request that needs it is cancelled", async () => {
     const { promise, resolve } = Promise.withResolvers<IssuedToken>();
     const tokens = [Promise.resolve({ token: "old-token" }), promise];
     const fetch = () => tokens.shift() ?? promise;
     const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
     const first = new AbortController();
+    await auth.token(first.signal);
     const gone = auth.renewed("old-token", first.signal);
     const stays = auth.renewed("old-token", new AbortController().signal);
     first.abort(new Error("enough"));

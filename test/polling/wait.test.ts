@@ -137,6 +137,15 @@ describe("onProgress", () => {
     expect(told.map(({ pause }) => pause?.for)).toEqual([undefined, "retry", undefined]);
     expect(told[1]?.pause).toMatchObject({ after: { code: "unavailable" }, at: 660 + 9_500 });
   });
+
+  it("can't make the wait fail", async () => {
+    const { options } = wait([done], {
+      onProgress: () => {
+        throw new Error("no terminal");
+      },
+    });
+    expect(await waitForOperation(first, options)).toBe(done);
+  });
 });
 
 describe("waitForSuccess", () => {
