@@ -1,31 +1,27 @@
-import { CloudInfraError } from "../diagnostics/error";
-import type { Clock } from "../polling/clock";
+import * as v from "valibot";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { textSchema } from "../diagnostics/problem";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import type { JsonObject } from "./body";
-import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
-import { type ApiObject, badReply, parseObject } from "./objects";
+import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
 import { type Accepted, createOperations, type Operations, parseAccepted, resultIdOf } from "./operations";
-import { collect, followPages, isRejectedArgument, type Page } from "./pagination";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
 import {
   type ApiReply,
   type ApiRequest,
   type CallOptions,
   createSend,
-  type Observer,
   type Send,
+  type SendOptions,
 } from "./request";
-import { DEFAULT_RETRY, type RetryOptions } from "./retry";
 
-export type { TokenSource } from "./auth";
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
-export type { Page } from "./pagination";
 export type { CallOptions } from "./request";
 
-export interface ClientOptions extends RateLimits {
+export interface ClientOptions extends RateLimits, SendOptions {
   /** The base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
@@ -35,66 +31,46 @@ export interface ClientOptions extends RateLimits {
   revisionField?: string | undefined;
   /** Whether plain HTTP connections to other machines are allowed. @default false */
   allowHttp?: boolean | undefined;
-  /** @default 8 attempts with full jitter from 0.5 s to 20 s */
-  retry?: Partial<RetryOptions> | undefined;
-  clock: Clock;
-  /** Returns a random number from 0 to 1, for jitter. */
-  random: () => number;
-  /** The connections, which the caller must close. */
-  dispatcher: Connections;
-  /** Called with each attempt to send a request, for `probe`. */
-  observe?: Observer | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
-export interface Client {
-  /** The normalized base URL, which ends in `/v1`. */
-  readonly endpoint: string;
-  /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
-  readonly tokens: readonly string[];
-  /** The origin of the token, for messages. */
-  readonly tokenOrigin: string;
-  /**
-   * Sends a GET, for `probe`.
-   *
-   * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
-   */
-  get(request: Pick<ApiRequest, "path" | "query" | "token">, options: CallOptions): Promise<ApiReply>;
-  readonly projects: Collections["projects"];
-  readonly instances: Collections["instances"];
-  readonly operations: Pick<Operations, "get" | "poll">;
-  /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
-  resultId(operation: Operation): string | undefined;
-  /**
-   * Reads the object that a finished operation links to.
-   *
-   * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
-   */
-  readResult(operation: Operation, options: CallOptions): Promise<ApiObject>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /**
  * Creates a client for one endpoint and one token source, without sending a request.
  *
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */
-export function createClient(options: ClientOptions): Client {
-  const { allowHttp, endpointSetting: setting, clock, random, dispatcher, observe, revisionField } = options;
+export function createClient(options: ClientOptions) {
+  const { allowHttp, endpointSetting: setting, revisionField } = options;
   const limits = createRateLimiter(options);
   const endpoint = parseEndpoint(options.endpoint, { allowHttp, setting });
-  const auth = createAuth(options.token);
-  const retry = { ...DEFAULT_RETRY, ...options.retry };
-  const send = createSend({ endpoint, auth, clock, limits, retry, random, dispatcher, observe });
+  const auth = createAuth(options.token, options.clock);
+  const send = createSend({ ...options, endpoint, auth, limits });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
+    /** The normalized base URL, which ends in `/v1`. */
     endpoint: endpoint.base,
+    /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
     tokens: auth.used,
     tokenOrigin: auth.origin,
-    get: (request, call) => send({ ...request, method: "GET" }, call),
+    /**
+     * Sends a GET, for `probe`.
+     *
+     * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
+     */
+    get: (request: Pick<ApiRequest, "path" | "query" | "token">, call: CallOptions) =>
+      send({ ...request, method: "GET" }, call),
     ...createCollections(send, operations, revisionField),
-    operations,
-    resultId: (operation) => resultIdOf(operation, endpoint),
-    async readResult(operation, call) {
+    operations: { poll: operations.poll },
+    /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
+    resultId: (operation: Operation) => resultIdOf(operation, endpoint),
+    /**
+     * Reads the object that a finished operation links to.
+     *
+     * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
+     */
+    async readResult(operation: Operation, call: CallOptions): Promise<ApiObject> {
       const url = operation.resultUrl && readLink(operation.resultUrl, operation.url, endpoint).url;
       if (!url) {
         const message = `operation ${operation.id} has no link to its result`;
@@ -114,9 +90,7 @@ export function createClient(options: ClientOptions): Client {
 /** The maximum page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** The filters of an instance list. An instance must match all filters (§4.4). */
 interface InstanceFilter {
-  /** The id of a project. */
   project?: string | undefined;
   status?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
@@ -124,9 +98,6 @@ interface InstanceFilter {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-type Collections = ReturnType<typeof createCollections>;
-
-/** Creates the collections of projects and instances. */
 function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
     /**
@@ -165,17 +136,37 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     },
   });
 
-  function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
+  /**
+   * Follows the cursors of a list (§2.5) to its end.
+   *
+   * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if
+   * the reply isn't a page
+   */
+  async function* pagesOf(
+    name: "projects" | "instances",
+    query: Query,
+    options: CallOptions,
+  ): AsyncGenerator<Page, void, undefined> {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
-    return followPages(async (cursor) => {
-      const reply = await send({ ...request, query: { ...query, cursor } }, options);
-      const { error, errors }: JsonObject = Object(reply.json);
-      // Some services report an outage with status 200. Their list is then incomplete.
-      const problem = operations.problemOf({ error, errors });
-      if (problem !== undefined)
-        throw badReply(reply, "the service returned an error instead of a list", problem);
-      return reply;
-    }, revisionField);
+    const seen = new Set<string>();
+    let isComplete = false;
+    for (let cursor: string | undefined; ; ) {
+      let reply: ApiReply;
+      try {
+        reply = await send({ ...request, query: { ...query, cursor } }, options);
+      } catch (error) {
+        if (isComplete && hasStatus(error, [400, 404, 422])) return;
+        throw error;
+      }
+      const page = parsePage(reply, operations);
+      const next = cursorAfter(page, seen, reply);
+      const objects = page.items.map((fields) => toObject(fields, undefined, revisionField));
+      yield { objects, isLast: next === undefined };
+      if (next === undefined) return;
+      seen.add(next);
+      cursor = next;
+      isComplete = page.has_more === false;
+    }
   }
 
   const projectPages = (options: CallOptions): AsyncIterable<Page> =>
@@ -191,7 +182,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     try {
       first = await pages.next();
     } catch (error) {
-      if (limit === undefined || !isRejectedArgument(error)) throw error;
+      if (limit === undefined || !hasStatus(error, [400, 422])) throw error;
       pages = pagesOf("instances", query, options);
       first = await pages.next();
       instanceLimit = undefined;
@@ -201,20 +192,14 @@ function createCollections(send: Send, operations: Operations, revisionField: st
   }
 
   return {
-    /** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
     projects: {
       ...collection("projects"),
-      /** Reads all projects page by page. */
       pages: projectPages,
-      /** Reads all projects. */
       list: (options: CallOptions) => collect(projectPages(options)),
     },
-    /** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
     instances: {
       ...collection("instances"),
-      /** Reads all instances that match the filter, page by page. */
       pages: instancePages,
-      /** Reads all instances that match the filter. */
       list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
       /**
        * Sends a PUT with an If-Match header (§4.5).
@@ -234,4 +219,71 @@ function createCollections(send: Send, operations: Operations, revisionField: st
 function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
   const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
   return { project, status, ...Object.fromEntries(byLabel) };
+}
+
+export interface Page {
+  readonly objects: ApiObject[];
+  readonly isLast: boolean;
+}
+
+function hasStatus(error: unknown, statuses: readonly number[]): boolean {
+  return isCloudInfraError(error) && statuses.includes(error.status ?? 0);
+}
+
+/** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
+const flag = v.pipe(
+  v.unknown(),
+  v.transform((value) => typeof value === "object" || !/^(false|0)$/i.test(String(value))),
+);
+
+const pageSchema = v.pipe(
+  v.looseObject({}),
+  // A reply without a list, a cursor and `has_more` is not an empty page, but a different kind of object.
+  v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
+  v.looseObject({
+    // Some services return an empty list as null, or omit the list.
+    items: v.nullish(v.array(objectSchema), []),
+    next_cursor: v.nullish(textSchema),
+    has_more: v.nullish(flag),
+  }),
+);
+
+function parsePage(reply: ApiReply, operations: Operations): v.InferOutput<typeof pageSchema> {
+  const { error, errors }: JsonObject = Object(reply.json);
+  // Some services report an outage with status 200. Their list is then incomplete.
+  const problem = operations.problemOf({ error, errors });
+  if (problem !== undefined)
+    throw badReply(reply, "the service returned an error instead of a list", problem);
+  const page = v.safeParse(pageSchema, reply.json);
+  if (page.success) return page.output;
+  if (Object.hasOwn(Object(reply.json), "items"))
+    throw badReply(reply, "the list has an item without an id, or an invalid cursor");
+  const details = { ...reply.request, status: reply.status };
+  throw new CloudInfraError("not_this_service", "the reply isn't a list of this API", details);
+}
+
+function cursorAfter(
+  { items, has_more: hasMore, next_cursor: next }: v.InferOutput<typeof pageSchema>,
+  seen: ReadonlySet<string>,
+  reply: ApiReply,
+): string | undefined {
+  // A list with a missing or repeated cursor would be incomplete.
+  if (next === undefined || next === null || next === "") {
+    if (hasMore)
+      throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");
+    return undefined;
+  }
+  // Some services return a cursor even on the last page, where `has_more` is false. They may reject that cursor.
+  if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
+  if (seen.has(next)) throw badReply(reply, "the list returned the same cursor twice");
+  return next;
+}
+
+/** Reads all pages of a list. An object that appears on two pages, because the list changes, is returned once. */
+export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
+  const byId = new Map<string, ApiObject>();
+  for await (const { objects } of pages) {
+    for (const object of objects) byId.set(object.id, object);
+  }
+  return [...byId.values()];
 }

@@ -1,5 +1,5 @@
-import type { ApiObject, Client, Page } from "../../src/api/client";
-import { collect } from "../../src/api/pagination";
+import { type ApiObject, type Client, collect, type Page } from "../../src/api/client";
+
 import { CloudInfraError } from "../../src/diagnostics/error";
 
 /** How a fake service answers a GET of one object. */
@@ -59,7 +59,7 @@ export class FakeService {
         list: (filter) => collect(instances(filter)),
         pages: instances,
       },
-      operations: { poll: refuse, get: refuse },
+      operations: { poll: refuse },
       resultId: () => undefined,
       readResult: refuse,
     };
