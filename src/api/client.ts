@@ -1,24 +1,17 @@
-import * as v from "valibot";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { textSchema } from "../diagnostics/problem";
+import { CloudInfraError } from "../diagnostics/error";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import type { JsonObject } from "./body";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
-import { type ApiObject, badReply, objectSchema, parseObject, toObject } from "./objects";
+import { type ApiObject, badReply, parseObject } from "./objects";
 import { type Accepted, createOperations, type Operations, parseAccepted, resultIdOf } from "./operations";
+import { collect, followPages, isRejectedArgument, type Page } from "./pagination";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
-import {
-  type ApiReply,
-  type ApiRequest,
-  type CallOptions,
-  createSend,
-  type Send,
-  type SendOptions,
-} from "./request";
+import { type ApiRequest, type CallOptions, createSend, type Send, type SendOptions } from "./request";
 
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
+export type { Page } from "./pagination";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions extends RateLimits, SendOptions {
@@ -136,37 +129,17 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     },
   });
 
-  /**
-   * Follows the cursors of a list (§2.5) to its end.
-   *
-   * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because the list would be incomplete, or `not_this_service` if
-   * the reply isn't a page
-   */
-  async function* pagesOf(
-    name: "projects" | "instances",
-    query: Query,
-    options: CallOptions,
-  ): AsyncGenerator<Page, void, undefined> {
+  function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
-    const seen = new Set<string>();
-    let isComplete = false;
-    for (let cursor: string | undefined; ; ) {
-      let reply: ApiReply;
-      try {
-        reply = await send({ ...request, query: { ...query, cursor } }, options);
-      } catch (error) {
-        if (isComplete && hasStatus(error, [400, 404, 422])) return;
-        throw error;
-      }
-      const page = parsePage(reply, operations);
-      const next = cursorAfter(page, seen, reply);
-      const objects = page.items.map((fields) => toObject(fields, undefined, revisionField));
-      yield { objects, isLast: next === undefined };
-      if (next === undefined) return;
-      seen.add(next);
-      cursor = next;
-      isComplete = page.has_more === false;
-    }
+    return followPages(async (cursor) => {
+      const reply = await send({ ...request, query: { ...query, cursor } }, options);
+      const { error, errors }: JsonObject = Object(reply.json);
+      // Some services report an outage with status 200. Their list is then incomplete.
+      const problem = operations.problemOf({ error, errors });
+      if (problem !== undefined)
+        throw badReply(reply, "the service returned an error instead of a list", problem);
+      return reply;
+    }, revisionField);
   }
 
   const projectPages = (options: CallOptions): AsyncIterable<Page> =>
@@ -182,7 +155,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     try {
       first = await pages.next();
     } catch (error) {
-      if (limit === undefined || !hasStatus(error, [400, 422])) throw error;
+      if (limit === undefined || !isRejectedArgument(error)) throw error;
       pages = pagesOf("instances", query, options);
       first = await pages.next();
       instanceLimit = undefined;
@@ -219,71 +192,4 @@ function createCollections(send: Send, operations: Operations, revisionField: st
 function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
   const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
   return { project, status, ...Object.fromEntries(byLabel) };
-}
-
-export interface Page {
-  readonly objects: ApiObject[];
-  readonly isLast: boolean;
-}
-
-function hasStatus(error: unknown, statuses: readonly number[]): boolean {
-  return isCloudInfraError(error) && statuses.includes(error.status ?? 0);
-}
-
-/** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
-const flag = v.pipe(
-  v.unknown(),
-  v.transform((value) => typeof value === "object" || !/^(false|0)$/i.test(String(value))),
-);
-
-const pageSchema = v.pipe(
-  v.looseObject({}),
-  // A reply without a list, a cursor and `has_more` is not an empty page, but a different kind of object.
-  v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
-  v.looseObject({
-    // Some services return an empty list as null, or omit the list.
-    items: v.nullish(v.array(objectSchema), []),
-    next_cursor: v.nullish(textSchema),
-    has_more: v.nullish(flag),
-  }),
-);
-
-function parsePage(reply: ApiReply, operations: Operations): v.InferOutput<typeof pageSchema> {
-  const { error, errors }: JsonObject = Object(reply.json);
-  // Some services report an outage with status 200. Their list is then incomplete.
-  const problem = operations.problemOf({ error, errors });
-  if (problem !== undefined)
-    throw badReply(reply, "the service returned an error instead of a list", problem);
-  const page = v.safeParse(pageSchema, reply.json);
-  if (page.success) return page.output;
-  if (Object.hasOwn(Object(reply.json), "items"))
-    throw badReply(reply, "the list has an item without an id, or an invalid cursor");
-  const details = { ...reply.request, status: reply.status };
-  throw new CloudInfraError("not_this_service", "the reply isn't a list of this API", details);
-}
-
-function cursorAfter(
-  { items, has_more: hasMore, next_cursor: next }: v.InferOutput<typeof pageSchema>,
-  seen: ReadonlySet<string>,
-  reply: ApiReply,
-): string | undefined {
-  // A list with a missing or repeated cursor would be incomplete.
-  if (next === undefined || next === null || next === "") {
-    if (hasMore)
-      throw badReply(reply, "the list has more items, but the reply contains no cursor for the next page");
-    return undefined;
-  }
-  // Some services return a cursor even on the last page, where `has_more` is false. They may reject that cursor.
-  if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
-  if (seen.has(next)) throw badReply(reply, "the list returned the same cursor twice");
-  return next;
-}
-
-/** Reads all pages of a list. An object that appears on two pages, because the list changes, is returned once. */
-export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
-  const byId = new Map<string, ApiObject>();
-  for await (const { objects } of pages) {
-    for (const object of objects) byId.set(object.id, object);
-  }
-  return [...byId.values()];
 }

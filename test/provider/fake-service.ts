@@ -1,5 +1,5 @@
-import { type ApiObject, type Client, collect, type Page } from "../../src/api/client";
-
+import type { ApiObject, Client, Page } from "../../src/api/client";
+import { collect } from "../../src/api/pagination";
 import { CloudInfraError } from "../../src/diagnostics/error";
 
 /** How a fake service answers a GET of one object. */
