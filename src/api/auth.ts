@@ -3,16 +3,19 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
-import { within } from "../polling/clock";
+import { type Clock, within } from "../polling/clock";
 
 /** Provides the bearer token (§5). */
 export interface TokenSource {
   /** Describes the source in messages, such as `the setting cloudinfra:tokenFile (/run/token)`. */
   readonly origin: string;
-  /** Returns the token, without white space around it. */
-  get(): Promise<string>;
-  /** Called after the service has rejected a token. Returns a different token, or `undefined` if the source has no other token. */
-  renew?(rejected: string): Promise<string | undefined>;
+  fetch(): Promise<IssuedToken>;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** The time from the request until the token expires, in milliseconds, or `undefined` if the lifetime isn't known. */
+  readonly lifetimeMs?: number | undefined;
 }
 
 /**
@@ -63,38 +66,66 @@ const MAX_REMEMBERED_TOKENS = 16;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** Creates the token cache of a client. A rejected token is renewed only once, even if several requests have used the token. */
-export function createAuth(source: TokenSource) {
+/** The time before its expiry at which a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime applies. */
+const MARGIN_MS = 60_000;
+/** The pause between attempts to renew a token that is still valid, in milliseconds. */
+const PAUSE_MS = 10_000;
+
+/**
+ * Creates the token cache of a client. A token is renewed shortly before it expires, or after the service has rejected it. Concurrent
+ * requests share one renewal. While the token is valid, a failed renewal isn't an error.
+ */
+export function createAuth(source: TokenSource, clock: Clock) {
   /** The most recent tokens. */
   const used: string[] = [];
-  const renewals = new Map<string, Promise<string | undefined>>();
+  let held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
+  let fetching: Promise<string> | undefined;
 
-  function checked(text: string): string {
+  async function fetchToken(): Promise<string> {
+    const startedMs = clock.now();
+    const { token: text, lifetimeMs = Number.POSITIVE_INFINITY } = await source.fetch();
     const token = parseToken(text, `the token from ${source.origin}`);
     if (!used.includes(token)) used.unshift(token);
     used.length = Math.min(used.length, MAX_REMEMBERED_TOKENS);
+    const expiresAtMs = startedMs + lifetimeMs;
+    held = { token, expiresAtMs, renewAtMs: expiresAtMs - Math.min(MARGIN_MS, lifetimeMs / 5) };
     return token;
   }
 
-  // Several requests share a renewal. The renewal takes no signal, because it must continue if one of the requests is cancelled.
-  async function renew(rejected: string): Promise<string | undefined> {
-    const current = await source.get();
-    if (current !== rejected) return current;
-    const fresh = await source.renew?.(rejected);
+  async function current(): Promise<string> {
+    if (held !== undefined && clock.now() < held.renewAtMs) return held.token;
+    fetching ??= fetchToken().finally(() => {
+      fetching = undefined;
+    });
+    try {
+      return await fetching;
+    } catch (error) {
+      const nowMs = clock.now();
+      if (held === undefined || nowMs >= held.expiresAtMs) throw error;
+      held = { ...held, renewAtMs: Math.min(nowMs + PAUSE_MS, held.expiresAtMs) };
+      return held.token;
+    }
+  }
+
+  async function renewed(rejected: string): Promise<string | undefined> {
+    const seen = held;
+    const token = await current();
+    if (token !== rejected) return token;
+    // If several requests report the same rejected token, only the first one discards it, and only if it wasn't fetched just now.
+    if (seen !== undefined && held === seen) held = undefined;
+    const fresh = await current();
     return fresh === rejected ? undefined : fresh;
   }
 
   return {
     origin: source.origin,
     used,
-    token: async (signal: AbortSignal) => checked(await within(signal, source.get())),
-    /** Returns a token other than the rejected token, or `undefined` if there is no other token. */
-    async renewed(rejected: string, signal: AbortSignal): Promise<string | undefined> {
-      const renewal = renewals.get(rejected) ?? renew(rejected).finally(() => renewals.delete(rejected));
-      renewals.set(rejected, renewal);
-      const fresh = await within(signal, renewal);
-      return fresh === undefined ? undefined : checked(fresh);
-    },
+    token: (signal: AbortSignal) => within(signal, current()),
+    /**
+     * Returns a token other than the rejected token, or `undefined` if there is no other token. Only the wait takes the signal: the renewal
+     * must continue if one of the requests that share it is cancelled.
+     */
+    renewed: (rejected: string, signal: AbortSignal) => within(signal, renewed(rejected)),
     /** Removes the most recent tokens from a string. */
     redact: (text: string) => redact(text, used),
   };

@@ -2,18 +2,16 @@ import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { codeOf } from "../diagnostics/error";
 import { truncated, withoutMarkup } from "../diagnostics/redact";
 
-/** A JSON object with any members. */
 export interface JsonObject {
   readonly [name: string]: unknown;
 }
 
-/** The parsed body of a reply. */
 export type Body =
   | { readonly kind: "empty" }
   | { readonly kind: "json"; readonly value: unknown }
-  /** The body is neither empty nor valid JSON. */
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
@@ -24,7 +22,6 @@ export type Body =
     }
   | Exclude<Content, { kind: "text" }>;
 
-/** The decoded body of a reply, before parsing. */
 export type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too large" }
@@ -42,23 +39,19 @@ const MAX_SHOWN_CHARACTERS = 10_000;
 /** The maximum total length of the strings of one reply in messages. Further strings are replaced, because redaction is slow. */
 const MAX_REDACTED_CHARACTERS = 50_000;
 
-const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
-  gzip: decoder(zlib.gunzip),
-  "x-gzip": decoder(zlib.gunzip),
-  deflate: decoder(zlib.inflate),
-  br: decoder(zlib.brotliDecompress),
-};
-
-function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buffer> {
-  return (bytes) => promisify(decompress)(bytes, { maxOutputLength: MAX_BODY_BYTES });
-}
+const DECODERS: ReadonlyMap<string, typeof zlib.gunzip> = new Map([
+  ["gzip", zlib.gunzip],
+  ["x-gzip", zlib.gunzip],
+  ["deflate", zlib.inflate],
+  ["br", zlib.brotliDecompress],
+]);
 
 /**
  * Reads and decompresses a body. Stops if the body exceeds `MAX_BODY_BYTES`.
  *
- * @param coding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
+ * @param encoding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
  */
-export async function readContent(stream: Readable, coding = ""): Promise<Content> {
+export async function readContent(stream: Readable, encoding = ""): Promise<Content> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -68,32 +61,25 @@ export async function readContent(stream: Readable, coding = ""): Promise<Conten
     if (size > MAX_BODY_BYTES) return { kind: "too large" };
     chunks.push(bytes);
   }
-  return decodeContent(Buffer.concat(chunks), coding.trim().toLowerCase());
-}
-
-async function decodeContent(bytes: Buffer, coding: string): Promise<Content> {
-  if (coding === "" || coding === "identity") return text(bytes);
+  const bytes = Buffer.concat(chunks);
+  const coding = encoding.trim().toLowerCase();
   try {
-    const decode = decoders[coding];
-    if (decode !== undefined) return text(await decode(bytes));
+    const decode = DECODERS.get(coding);
+    if (decode !== undefined)
+      return text(await promisify(decode)(bytes, { maxOutputLength: MAX_BODY_BYTES }));
   } catch (error) {
-    const isTooLarge =
-      error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
-    if (isTooLarge) return { kind: "too large" };
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") return { kind: "too large" };
   }
   // The header may be wrong, or a proxy may have decompressed the body without changing the header.
-  return isUtf8(bytes) ? text(bytes) : { kind: "undecodable", coding };
+  const isText = coding === "" || coding === "identity" || isUtf8(bytes);
+  return isText ? text(bytes) : { kind: "undecodable", coding };
 }
 
 function text(bytes: Buffer): Content {
   return { kind: "text", text: new TextDecoder().decode(bytes) };
 }
 
-/**
- * Parses a body by its content, because the content type may be wrong.
- *
- * @param clean removes secrets from a string for messages
- */
+/** Parses a body by its content, because the content type may be wrong. `clean` removes secrets from the excerpt. */
 export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };
@@ -135,10 +121,9 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
     if (typeof item !== "object" || item === null) return item;
     if (Array.isArray(item)) return item.map(visit);
     if (left <= 0) return "…";
-    const members = Object.entries(item);
-    const isList = ([, member]: [string, unknown]): boolean => typeof member === "object";
     // Lists come last, because a long list must not use up the limit before the code of the problem.
-    const sorted = [...members.filter((member) => !isList(member)), ...members.filter(isList)];
+    const nesting = (member: unknown): number => (typeof member === "object" ? 1 : 0);
+    const sorted = Object.entries(item).sort(([, one], [, other]) => nesting(one) - nesting(other));
     return Object.fromEntries(sorted.map(([key, member]) => [redacted(key), visit(member)]));
   };
   return visit(value);

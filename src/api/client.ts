@@ -1,31 +1,20 @@
 import { CloudInfraError } from "../diagnostics/error";
-import type { Clock } from "../polling/clock";
 import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import type { JsonObject } from "./body";
-import type { Connections } from "./connections";
 import { parseEndpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, parseObject } from "./objects";
 import { type Accepted, createOperations, type Operations, parseAccepted, resultIdOf } from "./operations";
 import { collect, followPages, isRejectedArgument, type Page } from "./pagination";
 import { createRateLimiter, type RateLimits } from "./rate-limiter";
-import {
-  type ApiReply,
-  type ApiRequest,
-  type CallOptions,
-  createSend,
-  type Observer,
-  type Send,
-} from "./request";
-import { DEFAULT_RETRY, type RetryOptions } from "./retry";
+import { type ApiRequest, type CallOptions, createSend, type Send, type SendOptions } from "./request";
 
-export type { TokenSource } from "./auth";
 export type { ApiObject } from "./objects";
 export type { Accepted } from "./operations";
 export type { Page } from "./pagination";
 export type { CallOptions } from "./request";
 
-export interface ClientOptions extends RateLimits {
+export interface ClientOptions extends RateLimits, SendOptions {
   /** The base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
   /** The source of `endpoint` as shown in messages. @default "the setting cloudinfra:endpoint" */
@@ -35,66 +24,46 @@ export interface ClientOptions extends RateLimits {
   revisionField?: string | undefined;
   /** Whether plain HTTP connections to other machines are allowed. @default false */
   allowHttp?: boolean | undefined;
-  /** @default 8 attempts with full jitter from 0.5 s to 20 s */
-  retry?: Partial<RetryOptions> | undefined;
-  clock: Clock;
-  /** Returns a random number from 0 to 1, for jitter. */
-  random: () => number;
-  /** The connections, which the caller must close. */
-  dispatcher: Connections;
-  /** Called with each attempt to send a request, for `probe`. */
-  observe?: Observer | undefined;
 }
 
 /** A client of the service. Each call ends by its deadline. A failed call throws a CloudInfraError. */
-export interface Client {
-  /** The normalized base URL, which ends in `/v1`. */
-  readonly endpoint: string;
-  /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
-  readonly tokens: readonly string[];
-  /** The origin of the token, for messages. */
-  readonly tokenOrigin: string;
-  /**
-   * Sends a GET, for `probe`.
-   *
-   * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
-   */
-  get(request: Pick<ApiRequest, "path" | "query" | "token">, options: CallOptions): Promise<ApiReply>;
-  readonly projects: Collections["projects"];
-  readonly instances: Collections["instances"];
-  readonly operations: Pick<Operations, "get" | "poll">;
-  /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
-  resultId(operation: Operation): string | undefined;
-  /**
-   * Reads the object that a finished operation links to.
-   *
-   * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
-   */
-  readResult(operation: Operation, options: CallOptions): Promise<ApiObject>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /**
  * Creates a client for one endpoint and one token source, without sending a request.
  *
  * @throws CloudInfraError `config_invalid` if an option is invalid
  */
-export function createClient(options: ClientOptions): Client {
-  const { allowHttp, endpointSetting: setting, clock, random, dispatcher, observe, revisionField } = options;
+export function createClient(options: ClientOptions) {
+  const { allowHttp, endpointSetting: setting, revisionField } = options;
   const limits = createRateLimiter(options);
   const endpoint = parseEndpoint(options.endpoint, { allowHttp, setting });
-  const auth = createAuth(options.token);
-  const retry = { ...DEFAULT_RETRY, ...options.retry };
-  const send = createSend({ endpoint, auth, clock, limits, retry, random, dispatcher, observe });
+  const auth = createAuth(options.token, options.clock);
+  const send = createSend({ ...options, endpoint, auth, limits });
   const operations = createOperations(send, endpoint, auth.redact);
   return {
+    /** The normalized base URL, which ends in `/v1`. */
     endpoint: endpoint.base,
+    /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
     tokens: auth.used,
     tokenOrigin: auth.origin,
-    get: (request, call) => send({ ...request, method: "GET" }, call),
+    /**
+     * Sends a GET, for `probe`.
+     *
+     * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
+     */
+    get: (request: Pick<ApiRequest, "path" | "query" | "token">, call: CallOptions) =>
+      send({ ...request, method: "GET" }, call),
     ...createCollections(send, operations, revisionField),
-    operations,
-    resultId: (operation) => resultIdOf(operation, endpoint),
-    async readResult(operation, call) {
+    operations: { poll: operations.poll },
+    /** Returns the id of the object that an operation creates or changes, or `undefined` if the operation contains no id. */
+    resultId: (operation: Operation) => resultIdOf(operation, endpoint),
+    /**
+     * Reads the object that a finished operation links to.
+     *
+     * @throws CloudInfraError `no_result` if there is no link to this service; `not_found` or `unsupported` if the service returns no object
+     */
+    async readResult(operation: Operation, call: CallOptions): Promise<ApiObject> {
       const url = operation.resultUrl && readLink(operation.resultUrl, operation.url, endpoint).url;
       if (!url) {
         const message = `operation ${operation.id} has no link to its result`;
@@ -114,9 +83,7 @@ export function createClient(options: ClientOptions): Client {
 /** The maximum page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** The filters of an instance list. An instance must match all filters (§4.4). */
 interface InstanceFilter {
-  /** The id of a project. */
   project?: string | undefined;
   status?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
@@ -124,9 +91,6 @@ interface InstanceFilter {
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-type Collections = ReturnType<typeof createCollections>;
-
-/** Creates the collections of projects and instances. */
 function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
     /**
@@ -201,20 +165,14 @@ function createCollections(send: Send, operations: Operations, revisionField: st
   }
 
   return {
-    /** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
     projects: {
       ...collection("projects"),
-      /** Reads all projects page by page. */
       pages: projectPages,
-      /** Reads all projects. */
       list: (options: CallOptions) => collect(projectPages(options)),
     },
-    /** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
     instances: {
       ...collection("instances"),
-      /** Reads all instances that match the filter, page by page. */
       pages: instancePages,
-      /** Reads all instances that match the filter. */
       list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
       /**
        * Sends a PUT with an If-Match header (§4.5).

@@ -21,69 +21,64 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export interface ConnectionOptions {
-  /** The environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case. */
-  readonly env: NodeJS.ProcessEnv;
-  /** The certificate authorities to trust in addition to those of Node.js, in PEM format. */
-  readonly authorities?: readonly string[] | undefined;
-  /** The maximum number of connections. @default 16 */
-  readonly concurrency?: number | undefined;
-}
-
 /**
- * Creates a pool of keep-alive connections. The pool uses the proxy from the environment variables. Requests to this machine never use a
- * proxy, because they may be plain HTTP. Connections are opened by the first request.
+ * Creates a pool of keep-alive connections. Connections are opened by the first request. Requests to this machine never use a proxy,
+ * because they may be plain HTTP.
  *
+ * @param options.env the environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case
+ * @param options.authorities the certificate authorities to trust in addition to those of Node.js, in PEM format
+ * @param options.concurrency the maximum number of connections. @default 16
  * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
  */
-export function openConnections({
-  env,
-  authorities,
-  concurrency: connections = DEFAULT_CONCURRENCY,
-}: ConnectionOptions): Connections {
+export function openConnections(options: {
+  readonly env: NodeJS.ProcessEnv;
+  readonly authorities?: readonly string[] | undefined;
+  readonly concurrency?: number | undefined;
+}): Connections {
+  const { env, authorities, concurrency: connections = DEFAULT_CONCURRENCY } = options;
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
   // Over HTTP/2, undici resends requests after GOAWAY and REFUSED_STREAM. One attempt could then send several requests.
-  const http1 = { allowH2: false } as const;
-  const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
+  const connect = { timeout: CONNECT_TIMEOUT_MS, allowH2: false, ...trust };
+  const pool = { connections, connect, allowH2: false };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   // Like curl, the provider accepts a proxy address without a scheme.
   const proxy = (name: string): string =>
     variable(name).replace(/^(?!(?:https?|socks5?):|.*:\/\/)./i, "http://$&");
-  const [httpProxy, httpsProxy] = [proxy("HTTP_PROXY"), proxy("HTTPS_PROXY")];
-  const direct = lazy(() => new (undici().Agent)({ connections, connect, ...http1 }));
-  if (httpProxy === "" && httpsProxy === "") return direct;
-  const noProxy = variable("NO_PROXY");
+  const proxies = { httpProxy: proxy("HTTP_PROXY"), httpsProxy: proxy("HTTPS_PROXY") };
+  const noProxy = variable("NO_PROXY").trim();
   const networks = networksIn(noProxy);
+  let direct: Connections | undefined;
+  let proxied: Connections | undefined;
   try {
-    const proxied = connectionsOf(
-      new (undici().EnvHttpProxyAgent)({
-        connections,
-        httpProxy,
-        httpsProxy,
-        noProxy: noProxy.trim(),
-        connect,
-        requestTls: connect,
-        proxyTls: connect,
-        ...http1,
-      }),
-    );
-    return {
-      send: (options, onStart) => {
-        const url = URL.parse(String(options.origin));
-        // Without this check, undici would use HTTP_PROXY for HTTPS requests.
-        const hasNone = url?.protocol === "https:" && httpsProxy === "";
-        return (hasNone || isWithoutProxy(url, networks) ? direct : proxied).send(options, onStart);
-      },
-      close: async () => void (await Promise.all([direct.close(), proxied.close()])),
-    };
+    if (proxies.httpProxy !== "" || proxies.httpsProxy !== "")
+      proxied = connectionsOf(
+        new (undici().EnvHttpProxyAgent)({
+          ...pool,
+          ...proxies,
+          noProxy,
+          requestTls: connect,
+          proxyTls: connect,
+        }),
+      );
   } catch {
     throw new CloudInfraError("config_invalid", "HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address", {
       hint: "Set it to an address such as http://proxy.example.com:3128",
     });
   }
+  return {
+    send(request, onStart) {
+      const url = new URL(String(request.origin));
+      // Without this check, undici would use HTTP_PROXY for HTTPS requests.
+      const hasNone = url.protocol === "https:" && proxies.httpsProxy === "";
+      if (proxied !== undefined && !hasNone && !isWithoutProxy(url, networks))
+        return proxied.send(request, onStart);
+      direct ??= connectionsOf(new (undici().Agent)(pool));
+      return direct.send(request, onStart);
+    },
+    close: async () => void (await Promise.all([direct?.close(), proxied?.close()])),
+  };
 }
 
-/** Creates connections from an undici dispatcher. */
 export function connectionsOf(dispatcher: Dispatcher): Connections {
   return {
     send(options, onStart = () => {}) {
@@ -123,8 +118,7 @@ function networksIn(noProxy: string): BlockList {
   return networks;
 }
 
-function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
-  const hostname = url?.hostname ?? "";
+function isWithoutProxy({ hostname }: URL, networks: BlockList): boolean {
   const address = hostname.replace(/^\[|\]$/g, "");
   const version = isIP(address);
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
@@ -133,17 +127,6 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
 /** Loads undici for the first request, because the library is large and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
-}
-
-function lazy(open: () => Dispatcher): Connections {
-  let opened: Connections | undefined;
-  return {
-    send: (...args) => {
-      opened ??= connectionsOf(open());
-      return opened.send(...args);
-    },
-    close: async () => opened?.close(),
-  };
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -54,7 +54,9 @@ export function parseEndpoint(
 
 /** Builds a percent-encoded path below the base URL, such as `pathOf("instances", id)`. */
 export function pathOf(...segments: string[]): string {
-  return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
+  const invalid = segments.find((segment) => !isPathSegment(segment));
+  if (invalid !== undefined) throw new CloudInfraError("input_invalid", `"${invalid}" isn't a valid id`);
+  return segments.map((segment) => `/${encodeURIComponent(segment.toWellFormed())}`).join("");
 }
 
 /** Reports whether an id can be part of a path. URL parsers resolve "." and ".." even if they are percent-encoded. */
@@ -62,28 +64,9 @@ export function isPathSegment(id: string): boolean {
   return !["", ".", ".."].includes(id);
 }
 
-function encodeSegment(segment: string): string {
-  if (!isPathSegment(segment)) throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
-  return encodeURIComponent(segment.toWellFormed());
-}
-
 /** Reports whether a host name always refers to this machine, without a DNS lookup. */
 export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
-}
-
-/** The target of a link from the service: a Location header or a result_url. */
-export interface Link {
-  /** The URL at the endpoint's origin, to which the token may be sent, or `undefined` if the link points outside of the API. */
-  readonly url: string | undefined;
-  /** The last two segments of the path, such as `operations` and `op-1`. */
-  readonly collection: string | undefined;
-  readonly id: string | undefined;
+  return /^((.+\.)?localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
 }
 
 const COLLECTIONS = ["operations", "projects", "instances"];
@@ -93,8 +76,10 @@ const COLLECTIONS = ["operations", "projects", "instances"];
  * to an internal host. The path must be below the base path, or end with a collection of the API and an id.
  *
  * @param from the URL whose reply contained the link
+ * @returns the URL, to which the token may be sent, and the last two segments of its path. The URL is `undefined` if the link points outside
+ * of the API
  */
-export function readLink(link: string, from: string | URL, endpoint: Endpoint): Link {
+export function readLink(link: string, from: string | URL, endpoint: Endpoint) {
   const unknown = { url: undefined, collection: undefined, id: undefined };
   const target = URL.parse(link.trim(), String(from));
   if (target === null || link.trim() === "" || !/^https?:$/.test(target.protocol)) return unknown;

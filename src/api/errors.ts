@@ -11,28 +11,31 @@ import { type Deadline, formatDuration } from "../polling/clock";
 import type { Auth } from "./auth";
 import { excerpt, MAX_BODY_BYTES } from "./body";
 import { isStoredFailure, isSuccess, isTokenRejected } from "./outcome";
-import { retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
-/** The previous attempts of a request. */
+/** A request and its previous attempts. */
 export interface RequestHistory {
   readonly method: string;
-  /** The protocol of the URL, including the colon. */
-  readonly protocol: string;
-  readonly path: string;
-  /** Whether the path always exists in this API. A 404 without a problem document then comes from a different service. */
-  readonly collection: boolean;
+  readonly url: URL;
+  readonly collection: boolean | undefined;
   attempts: number;
   /** The attempts with an unknown outcome. Each item is a failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
-  /** The failure of the previous attempt. */
   last?: CloudInfraError | undefined;
 }
 
-/** Creates the error for a failed attempt. */
+/** Returns the details of the request and of the previous failure. */
+function lastDetails(history: RequestHistory): ErrorDetails {
+  const { status, problem, traceId, retryAfterMs } = history.last ?? {};
+  return { ...detailsFrom(history), status, problem, traceId, retryAfterMs, cause: history.last };
+}
+
+function detailsFrom({ method, url, attempts, unknown }: RequestHistory): ErrorDetails {
+  return { method, path: url.pathname, attempts, sent: unknown.length > 0 };
+}
+
 export function attemptError(attempt: Attempt, history: RequestHistory, auth: Auth): CloudInfraError {
-  const { method, path, attempts, unknown } = history;
-  const details: ErrorDetails = { method, path, attempts, sent: unknown.length > 0 };
+  const details = detailsFrom(history);
   if (attempt.kind === "timeout")
     return new CloudInfraError("unreachable", "the service sent no reply in time", details);
   if (attempt.kind === "failure") {
@@ -42,10 +45,10 @@ export function attemptError(attempt: Attempt, history: RequestHistory, auth: Au
   }
   if (attempt.reply.status === 407) {
     const message = "the service can't be reached: the proxy returned 407";
-    const hint = proxyLoginHint(history);
+    const hint = proxyLoginHint(history.url);
     return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(unknown) }, history, auth);
+  return replyError(attempt.reply, { ...details, replayed: isStoredFailure(history.unknown) }, history, auth);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -56,27 +59,23 @@ function replyError(
   { collection }: RequestHistory,
   auth: Auth,
 ): CloudInfraError {
-  const { status, problem } = reply;
-  const details = { ...known, status, problem, retryAfterMs: retryAfterMs(reply.header) };
+  const { status, problem, retryAfterMs } = reply;
+  const details = { ...known, status, problem, retryAfterMs };
+  const failure = (code: ErrorCode, message: string) => new CloudInfraError(code, message, details);
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));
-    const message = `the endpoint returned a redirect (${status}) to ${target}`;
-    return new CloudInfraError("not_this_service", message, details);
+    return failure("not_this_service", `the endpoint returned a redirect (${status}) to ${target}`);
   }
   if (status < 400) {
-    const message = `the service returned an unexpected status: ${STATUS_CODES[status] ?? "unknown"} (${status})`;
-    return new CloudInfraError("bad_reply", message, details);
+    const name = STATUS_CODES[status] ?? "unknown";
+    return failure("bad_reply", `the service returned an unexpected status: ${name} (${status})`);
   }
-  if (isTokenRejected(reply)) {
-    const message = `the service rejected the token from ${auth.origin} (${status})`;
-    return new CloudInfraError("unauthorized", message, details);
-  }
+  if (isTokenRejected(reply))
+    return failure("unauthorized", `the service rejected the token from ${auth.origin} (${status})`);
   const text = problem === undefined ? replyExcerpt(reply) : "";
-  if (status === 404 && collection && problem === undefined) {
-    const message = `the API was not found at the endpoint (404${afterColon(text)})`;
-    return new CloudInfraError("not_this_service", message, details);
-  }
+  if (status === 404 && collection && problem === undefined)
+    return failure("not_this_service", `the API was not found at the endpoint (404${afterColon(text)})`);
   const lines = text === "" ? undefined : [text];
   const code = BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
   return new CloudInfraError(code, statusMessage(status, problem, text), { ...details, lines });
@@ -125,15 +124,13 @@ function unusableReply({ body, status, header }: WireReply, details: ErrorDetail
   }
 }
 
-const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
-
 /** Returns the start of a reply for messages. A reply with an id is an object that may contain secrets, so the result is then empty. */
 function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
   if (body.kind !== "json") return "";
   if (typeof body.value === "object" && body.value !== null && "id" in body.value) return "";
   const json = JSON.stringify(body.value);
-  return EMPTY.has(json) ? "" : excerpt(json);
+  return /^(\{\}|\[\]|null|"")$/.test(json) ? "" : excerpt(json);
 }
 
 function redirectTarget(location: string | undefined): string {
@@ -148,31 +145,26 @@ export function interruptedRequest(
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { method, path, attempts, unknown, last } = history;
-  const { status, problem, traceId } = last ?? {};
-  const details = { method, path, attempts, sent: unknown.length > 0, status, problem, traceId };
+  const details = lastDetails(history);
   if (outer?.aborted)
     return new CloudInfraError("aborted", "the request was interrupted", { ...details, cause: outer.reason });
-  const why = last ? `: ${last.summary}` : " without a reply from the service";
-  const message = `timed out after ${formatDuration(deadline.ms)}${why}`;
-  return new CloudInfraError("timeout", message, { ...details, cause: last });
+  const why = history.last ? `: ${history.last.summary}` : " without a reply from the service";
+  return new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)}${why}`, details);
 }
 
 /** Creates the error for a request whose next attempt would start after the deadline. */
-export function deadlineReached(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
-  const { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait } = failure;
+export function deadlineReached(history: RequestHistory, deadline: Deadline): CloudInfraError {
+  const details = lastDetails(history);
   const limit = formatDuration(deadline.ms);
   const reason =
-    wait === undefined
+    details.retryAfterMs === undefined
       ? `no time for another attempt within ${limit}`
-      : `the service requested a wait of ${formatDuration(wait)}, which exceeds the time limit of ${limit}`;
-  const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
-  return new CloudInfraError("timeout", reason, { ...details, cause: failure });
+      : `the service requested a wait of ${formatDuration(details.retryAfterMs)}, which exceeds the time limit of ${limit}`;
+  return new CloudInfraError("timeout", reason, details);
 }
 
 /** Marks an error between two attempts, such as a missing token, if the outcome of an earlier attempt is unknown. */
 export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
   if (!isCloudInfraError(error) || error.sent || history.unknown.length === 0) return error;
-  const { method, path, attempts } = history;
-  return withDetails(error, { method, path, attempts, sent: true });
+  return withDetails(error, detailsFrom(history));
 }

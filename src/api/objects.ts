@@ -116,12 +116,7 @@ export const objectSchema = v.looseObject({
   ssh_keys: v.optional(v.pipe(v.unknown(), v.transform(toKeys))),
 });
 
-/**
- * Parses the reply to a request for one object.
- *
- * @param id the expected id, if it is known
- * @throws CloudInfraError `bad_reply` if the reply contains no object with an id, or a different object than the requested one
- */
+/** Parses the reply to a request for one object. Throws `bad_reply` if the reply contains no object, or not the one with the given id. */
 export function parseObject(reply: ApiReply, revisionField: string | undefined, id?: string): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
   if (!parsed.success) throw badReply(reply, "the reply isn't an object with an id");
@@ -167,19 +162,13 @@ export function revisionOf(
 }
 
 function revisionInFields(fields: JsonObject, names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = fields[name];
-    const tag =
-      typeof value === "number" ? String(value) : typeof value === "string" ? opaqueTag(value) : undefined;
-    if (tag !== undefined) return tag;
-  }
-  return undefined;
+  const tags = names.map((name) => v.safeParse(textSchema, fields[name]));
+  return tags
+    .map((tag) => (tag.success ? opaqueTag(tag.output) : undefined))
+    .find((tag) => tag !== undefined);
 }
 
 function opaqueTag(text: string): string | undefined {
-  const tag = text
-    .trim()
-    .replace(/^W\//i, "")
-    .replace(/^"(.*)"$/, "$1");
-  return tag === "" ? undefined : tag;
+  const tag = text.trim().replace(/^W\//i, "");
+  return tag.replace(/^"(.*)"$/, "$1") || undefined;
 }

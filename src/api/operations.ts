@@ -14,7 +14,6 @@ const date = optional(
   ),
 );
 
-/** A number that is clamped to the range from 0 to 1. */
 const fraction = optional(
   v.pipe(
     numberSchema,
@@ -53,18 +52,6 @@ export type Operations = ReturnType<typeof createOperations>;
 
 /** Creates the functions that read long-running operations (§2.3, §4.6), and that find operations in the replies to other requests. */
 export function createOperations(send: Send, endpoint: Endpoint, redact: (text: string) => string) {
-  async function fetchOperation(url: string, id: string, options: CallOptions): Promise<Operation> {
-    const reply = await send({ method: "GET", path: url, needsBody: true }, options);
-    const body = v.safeParse(operationSchema, reply.json);
-    if (!body.success) throw badReply(reply, `the reply isn't an operation; expected operation ${id}`);
-    const named = readLink(url, url, endpoint).collection === "operations";
-    const returned = body.output.id;
-    if (named && returned !== undefined && comparableId(returned) !== comparableId(id)) {
-      throw badReply(reply, `the service returned operation ${returned} instead of ${id}`);
-    }
-    return toOperation(body.output, id, url, reply);
-  }
-
   function toOperation(body: OperationBody, id: string, url: string, reply: ApiReply): Operation {
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
     const { retryAfterMs } = reply;
@@ -89,14 +76,20 @@ export function createOperations(send: Send, endpoint: Endpoint, redact: (text: 
   }
 
   return {
-    /** Reads the operation with the given id. */
-    get: (id: string, options: CallOptions) =>
-      fetchOperation(endpoint.base + pathOf("operations", id), id, options),
-    /** Reads an operation at its URL. Throws `not_found` after 404 or 410. */
-    poll({ id, url }: Operation, options: CallOptions): Promise<Operation> {
+    /** Reads an operation. Throws `not_found` after 404 or 410. */
+    async poll(operation: Pick<Operation, "id" | "url">, options: CallOptions): Promise<Operation> {
+      const { id } = operation;
       // The URL may come from a state or a journal that was written for a different endpoint.
-      const known = readLink(url, endpoint.base, endpoint).url ?? endpoint.base + pathOf("operations", id);
-      return fetchOperation(known, id, options);
+      const link = readLink(operation.url, endpoint.base, endpoint);
+      const url = link.url ?? endpoint.base + pathOf("operations", id);
+      const reply = await send({ method: "GET", path: url, needsBody: true }, options);
+      const body = v.safeParse(operationSchema, reply.json);
+      if (!body.success) throw badReply(reply, `the reply isn't an operation; expected operation ${id}`);
+      const returned = body.output.id ?? id;
+      const isNamed = readLink(url, url, endpoint).collection === "operations";
+      if (isNamed && comparableId(returned) !== comparableId(id))
+        throw badReply(reply, `the service returned operation ${returned} instead of ${id}`);
+      return toOperation(body.output, id, url, reply);
     },
     /** Returns the operation in the body, or `undefined` if the body contains no operation. */
     read(reply: ApiReply): Operation | undefined {

@@ -1,6 +1,5 @@
 import type { Attempt, WireReply } from "./transport";
 
-/** The reply that a request requires. */
 export interface ExpectedReply {
   /** Whether a success must have a body. @default false */
   readonly needsBody?: boolean | undefined;
@@ -28,6 +27,11 @@ export function classifyAttempt(request: ExpectedReply, attempt: Attempt): Outco
 
 export function isSuccess({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
+}
+
+/** Reports whether a status may be temporary: 408, 425, 429, or any 5xx except 501. Gateways also use nonstandard 5xx codes. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
 /** Reports whether a successful reply has a readable body, if the request requires a body. */
@@ -58,21 +62,37 @@ export function isTokenRejected({ status, problem }: WireReply): boolean {
 
 const TOKEN_REJECTIONS = /(expired|invalid|revoked)[\w-]*token|token[\w-]*(expired|invalid|revoked)/i;
 
+/** The maximum number of trace ids to keep, which is sufficient for an outage in which many requests fail concurrently. */
+const MAX_REMEMBERED_IDS = 4_096;
+const SHARED = Symbol("shared");
+
 /**
- * Creates a function that identifies failures that the service may have stored for an idempotency key (§4.7).
+ * Creates a function that identifies failures that the service may have stored for an idempotency key (§4.7). A trace id proves something
+ * only if it belongs to a single request, because some services return the same id in every reply.
  *
  * @returns a function that records the reply to a request, and returns the status and the body of a failure with a trace id of its own. A
  * request is identified by its idempotency key or a unique symbol
  */
 export function createFailureMemory(): (attempt: Attempt, request: string | symbol) => string | undefined {
-  const identifies = createTraceIds();
+  const requests = new Map<string, string | symbol>();
   return (attempt, request) => {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
-    const isIdentified = identifies(problem?.traceId, request);
-    if (!isIdentified || status < 500 || typeof request !== "string") return undefined;
-    return JSON.stringify([status, body]);
+    const { traceId = "" } = problem ?? {};
+    if (!/[1-9]/.test(traceId)) return undefined; // a placeholder such as "", "none" or "0000-0000"
+    const owner = (requests.get(traceId) ?? request) === request ? request : SHARED;
+    requests.delete(traceId);
+    requests.set(traceId, owner);
+    const [oldest = ""] = requests.keys();
+    if (requests.size > MAX_REMEMBERED_IDS) requests.delete(oldest);
+    if (owner === SHARED || status < 500 || typeof request !== "string") return undefined;
+    return isDerivedFrom(request, traceId) ? undefined : JSON.stringify([status, body]);
   };
+}
+
+function isDerivedFrom(key: string, traceId: string): boolean {
+  const normalized = (id: string): string => id.replaceAll("-", "").toLowerCase();
+  return normalized(traceId).includes(normalized(key));
 }
 
 /**
@@ -82,35 +102,4 @@ export function createFailureMemory(): (attempt: Attempt, request: string | symb
 export function isStoredFailure(failures: readonly (string | undefined)[]): boolean {
   const [first] = failures;
   return first !== undefined && failures.length > 1 && failures.every((reply) => reply === first);
-}
-
-/** The maximum number of trace ids to keep, which is sufficient for an outage in which many requests fail concurrently. */
-const MAX_REMEMBERED_IDS = 4_096;
-const SHARED = Symbol("shared");
-
-/**
- * Creates a function that checks whether a trace id belongs to a single request, because some services return the same id in every reply.
- *
- * @returns a function that records the trace id of a reply, and reports whether the id belongs only to the given request. Empty, constant
- * and derived ids belong to no request
- */
-function createTraceIds(): (traceId: string | undefined, request: string | symbol) => boolean {
-  const requests = new Map<string, string | symbol>();
-  return (traceId = "", request) => {
-    const known = requests.get(traceId) ?? request;
-    const owner = known === request ? request : SHARED;
-    requests.delete(traceId);
-    requests.set(traceId, owner);
-    for (const oldest of requests.keys()) {
-      if (requests.size <= MAX_REMEMBERED_IDS) break;
-      requests.delete(oldest);
-    }
-    // Trace ids such as "", "none" and "0000-0000" are placeholders.
-    return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
-  };
-}
-
-function isDerivedFrom(request: string | symbol, traceId: string): boolean {
-  const normalized = (id: string) => id.replaceAll("-", "").toLowerCase();
-  return typeof request === "string" && normalized(traceId).includes(normalized(request));
 }

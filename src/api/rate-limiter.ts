@@ -36,28 +36,18 @@ export function createRateLimiter({
     while (pause === undefined && running < concurrency && queue.length > 0) {
       const waitMs = pace.waitMs();
       if (waitMs > 0) {
-        wakeIn(waitMs);
+        pause = new AbortController();
+        const wake = (): void => {
+          pause = undefined;
+          admit();
+        };
+        clock.sleep(waitMs, pause.signal).then(wake, wake);
         return;
       }
       pace.recordStart();
       running++;
       queue.shift()?.();
     }
-  }
-
-  function wakeIn(ms: number): void {
-    const own = new AbortController();
-    pause = own;
-    const wake = (): void => {
-      if (pause === own) pause = undefined;
-      admit();
-    };
-    clock.sleep(ms, own.signal).then(wake, wake);
-  }
-
-  function leave(): void {
-    running--;
-    admit();
   }
 
   return {
@@ -72,18 +62,17 @@ export function createRateLimiter({
         };
         const enter = () => {
           signal.removeEventListener("abort", giveUp);
-          resolve(leave);
+          resolve(() => {
+            running--;
+            admit();
+          });
         };
         signal.addEventListener("abort", giveUp, { once: true });
         queue.push(enter);
         admit();
       });
     },
-    /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
-    recordReply(status: number, retryAfterMs?: number): void {
-      if (status === 429) pace.slowDown(retryAfterMs);
-      else pace.recordAccepted();
-    },
+    recordReply: pace.recordReply,
     /** Reports whether requests start less often than configured, because the service has returned 429. */
     get isSlowed(): boolean {
       return pace.isSlowed;
@@ -131,7 +120,6 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       isAwaited ||= waitMs > 0;
       return waitMs;
     },
-    /** Records the start of a request. */
     recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
@@ -140,10 +128,13 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       nextStart = from + spacingMs;
       isAwaited = false;
     },
-    /** Records a reply with a status other than 429. */
-    recordAccepted: () => accepted.add(),
-    /** Lowers the rate after a 429. */
-    slowDown(retryAfterMs = 0) {
+    /** Adapts the rate to a reply. A 429 lowers the rate, which then recovers until the next 429. */
+    recordReply(reply: { readonly status: number; readonly retryAfterMs?: number | undefined }): void {
+      const { status, retryAfterMs = 0 } = reply;
+      if (status !== 429) {
+        accepted.add();
+        return;
+      }
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
       nextStart = Math.max(nextStart, now + holdMs);

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, type Deadline, limitOf, remainingMs, within } from "../polling/clock";
-import { type PauseListener, pauseMs } from "../polling/schedule";
+import { type Backoff, type PauseListener, pauseMs } from "../polling/schedule";
 import type { Auth } from "./auth";
 import type { Connections } from "./connections";
 import type { Endpoint } from "./endpoint";
@@ -11,22 +11,36 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import { classifyAttempt, createFailureMemory, isTokenRejected } from "./outcome";
+import {
+  classifyAttempt,
+  createFailureMemory,
+  type ExpectedReply,
+  isSuccess,
+  isTokenRejected,
+  isTransient,
+  isUsable,
+  keyConflict,
+} from "./outcome";
 import { createRetryBudget, type RateLimiter } from "./rate-limiter";
-import { mayRetry, type RetryableRequest, type RetryOptions, retryAfterMs } from "./retry";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 export interface CallOptions {
   /** The deadline of the whole call, including retries and pauses. */
   deadline: Deadline;
-  /** Cancels the call. */
   signal?: AbortSignal | undefined;
   /** Called when the call starts or stops waiting for the rate limit or a retry. */
   progress?: PauseListener | undefined;
 }
 
-/** A request to the API. */
-export interface ApiRequest extends RetryableRequest {
+export type ApiRequest = RequestContent & RepeatableMethod;
+
+/** Every request can be repeated safely: a POST with its idempotency key (§4.7), and a PUT with its revision tag without quotes (§4.5). */
+type RepeatableMethod =
+  | { readonly method: "GET" | "DELETE"; readonly idempotencyKey?: undefined; readonly ifMatch?: undefined }
+  | { readonly method: "POST"; readonly idempotencyKey: string; readonly ifMatch?: undefined }
+  | { readonly method: "PUT"; readonly idempotencyKey?: undefined; readonly ifMatch: string };
+
+interface RequestContent extends ExpectedReply {
   /** A percent-encoded path below the base URL, or a complete URL with the endpoint's origin. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
@@ -48,7 +62,6 @@ export interface ApiRequest extends RetryableRequest {
 /** A successful reply. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
-  /** The parsed body, or `undefined` if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;
@@ -59,16 +72,32 @@ export interface ApiReply {
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
-/** The parts that all requests of a client share. */
-export interface RequestParts {
+/** The default maximum number of attempts of a request, including the first. With `BACKOFF`, eight attempts take about 30 s. */
+const MAX_ATTEMPTS = 8;
+/** The time limit of one attempt, in milliseconds. */
+const ATTEMPT_MS = 60_000;
+/** Full jitter from 0.5 s to 20 s. */
+const BACKOFF: Backoff = { baseMs: 500, capMs: 20_000 };
+
+/** The maximum number of unreadable success replies, because a wrong endpoint is more likely than a temporary failure. */
+const MAX_UNREADABLE_REPLIES = 3;
+
+export interface SendOptions {
+  /** The maximum number of attempts of a request, including the first. @default 8 */
+  retry?: { readonly maxAttempts?: number } | undefined;
+  clock: Clock;
+  /** Returns a random number from 0 to 1, for jitter. */
+  random: () => number;
+  /** The connections, which the caller must close. */
+  dispatcher: Connections;
+  /** Called with each attempt to send a request, for `probe`. */
+  observe?: Observer | undefined;
+}
+
+interface SendParts extends SendOptions {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
   readonly limits: RateLimiter;
-  readonly retry: RetryOptions;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly dispatcher: Connections;
-  readonly observe?: Observer | undefined;
 }
 
 /** Called with each attempt to send a request, its result, and its duration in milliseconds. */
@@ -77,25 +106,24 @@ export type Observer = (request: WireRequest, attempt: Attempt, tookMs: number) 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
 /** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
-export function createSend(parts: RequestParts): Send {
-  const { auth, clock, endpoint, limits, random, retry } = parts;
+export function createSend(parts: SendParts): Send {
+  const { auth, clock, endpoint, limits, random } = parts;
+  const { maxAttempts = MAX_ATTEMPTS } = parts.retry ?? {};
   const reserveRetry = createRetryBudget(clock);
   const storedFailureOf = createFailureMemory();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const history: RequestHistory = {
-      ...{ method: request.method, protocol: url.protocol, path: url.pathname },
-      ...{ collection: request.collection ?? false, attempts: 0, unknown: [] },
-    };
-    const identity = request.idempotencyKey ?? Symbol(request.method);
+    const { method, collection } = request;
+    const history: RequestHistory = { method, url, collection, attempts: 0, unknown: [] };
+    const identity = request.idempotencyKey ?? Symbol(method);
     let renewed = false;
     try {
       for (;;) {
-        const { attempt, token } = await inTurn(request, url, history, { signal: limit.signal, progress });
+        const { attempt, token } = await inTurn(request, history, { signal: limit.signal, progress });
         const outcome = classifyAttempt(request, attempt);
-        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, history);
+        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, history);
         const storedAs = storedFailureOf(attempt, identity);
         if (outcome === "unknown") history.unknown.push(storedAs);
 
@@ -106,11 +134,11 @@ export function createSend(parts: RequestParts): Send {
         }
 
         const failure = attemptError(attempt, history, auth);
-        if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
-        const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
+        if (!mayRetry(request, attempt, history.attempts, maxAttempts) || failure.replayed) throw failure;
+        const pause = pauseMs(BACKOFF, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, reserveRetry());
-        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
         history.last = failure;
+        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(history, deadline);
         progress?.pausing({ for: "retry", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
       }
@@ -127,7 +155,6 @@ export function createSend(parts: RequestParts): Send {
   /** Sends one attempt as soon as the rate limit allows a new request. */
   async function inTurn(
     request: ApiRequest,
-    url: URL,
     history: RequestHistory,
     { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
@@ -141,7 +168,7 @@ export function createSend(parts: RequestParts): Send {
       const token = request.token ?? (await auth.token(signal));
       if (request.isKeyExpired?.(history.unknown.length > 0))
         throw new CloudInfraError("key_expired", "the idempotency key of the request has expired");
-      return { attempt: await sendOnce(request, url, token, history, signal), token };
+      return { attempt: await sendOnce(request, token, history, signal), token };
     } finally {
       leave();
     }
@@ -149,24 +176,20 @@ export function createSend(parts: RequestParts): Send {
 
   async function sendOnce(
     request: ApiRequest,
-    url: URL,
     token: string,
     history: RequestHistory,
     signal: AbortSignal,
   ): Promise<Attempt> {
     const { method, body } = request;
-    const wire = { method, url, headers: headersOf(request, token), body };
-    const limit = limitOf(retry.attemptMs, clock, signal);
+    const wire = { method, url: history.url, headers: headersOf(request, token), body };
+    const limit = limitOf(ATTEMPT_MS, clock, signal);
     history.attempts++;
     const delivery = { neverSent: true };
     const started = clock.now();
     try {
       const options = { clean: auth.redact, signal: limit.signal, delivery };
       const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
-      if (attempt.kind === "reply") {
-        const { status, header } = attempt.reply;
-        limits.recordReply(status, retryAfterMs(header));
-      }
+      if (attempt.kind === "reply") limits.recordReply(attempt.reply);
       parts.observe?.(wire, attempt, clock.now() - started);
       return attempt;
     } catch (error) {
@@ -181,15 +204,26 @@ export function createSend(parts: RequestParts): Send {
   }
 }
 
-function replyOf(reply: WireReply, url: URL, { method, path, attempts }: RequestHistory): ApiReply {
+/** Reports whether to retry a failed attempt, because the failure may be temporary. */
+function mayRetry(request: ApiRequest, attempt: Attempt, attempts: number, maxAttempts: number): boolean {
+  if (attempts >= maxAttempts) return false;
+  if (attempt.kind === "timeout") return true;
+  if (attempt.kind === "failure") return !attempt.failure.final;
+  const { reply } = attempt;
+  if (isSuccess(reply))
+    return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MAX_UNREADABLE_REPLIES;
+  return isTransient(reply.status) || keyConflict(reply) === "in progress";
+}
+
+function replyOf(reply: WireReply, { method, url, attempts }: RequestHistory): ApiReply {
   return {
     status: reply.status,
     json: reply.body.kind === "json" ? reply.body.value : undefined,
     etag: reply.header("etag"),
     location: reply.header("location"),
-    retryAfterMs: retryAfterMs(reply.header),
+    retryAfterMs: reply.retryAfterMs,
     url,
-    request: { method, path, attempts },
+    request: { method, path: url.pathname, attempts },
   };
 }
 

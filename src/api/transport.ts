@@ -3,7 +3,6 @@ import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
 
-/** A request in the form in which it is sent. */
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
@@ -11,17 +10,16 @@ export interface WireRequest {
   readonly body?: string | undefined;
 }
 
-/** A reply with any status code. */
 export interface WireReply {
   readonly status: number;
   /** Returns the first value of a header, or `undefined` if the header is missing. */
   header(name: string): string | undefined;
+  readonly retryAfterMs?: number | undefined;
   readonly body: Body;
   /** The problem document of a reply that isn't a success. */
   readonly problem?: Problem | undefined;
 }
 
-/** The result of one attempt to send a request. */
 export type Attempt =
   | { readonly kind: "reply"; readonly reply: WireReply }
   | { readonly kind: "failure"; readonly failure: TransportFailure }
@@ -30,19 +28,16 @@ export type Attempt =
 
 /** The reason why an attempt received no reply. */
 export interface TransportFailure {
-  /** The error message, without secrets. */
   readonly description: string;
   /** Whether no connection was established, so that the service has received nothing. */
   readonly neverSent: boolean;
   /** Whether a retry is useless, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** A hint for the user, if there is a known solution. */
   readonly hint?: string | undefined;
   /** A copy of the HTTP library's error without its properties, which may contain parts of a reply. */
   readonly cause: Error;
 }
 
-/** The options of one attempt. */
 interface AttemptOptions {
   /** Removes secrets from a string for messages. */
   readonly clean: (text: string) => string;
@@ -61,16 +56,13 @@ export async function exchange(
 ): Promise<Attempt> {
   const received = await receive(connections, request, options);
   if ("failure" in received) return { kind: "failure", ...received };
-  const { status, header, content } = received;
-  const { clean } = options;
-  if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
+  const { content, ...head } = received;
+  if (content.kind !== "text") return { kind: "reply", reply: { ...head, body: content } };
+  const parsed = parseBody(content.text, options.clean);
   // The body of a successful reply is not redacted, because it becomes part of the state. Other bodies are used only in messages.
-  const isSuccess = status < 300;
-  const parsed = parseBody(content.text, clean);
-  const body =
-    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: redactJson(parsed.value, clean) };
-  const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
-  return { kind: "reply", reply: { status, header, body, problem } };
+  if (head.status < 300 || parsed.kind !== "json") return { kind: "reply", reply: { ...head, body: parsed } };
+  const value = redactJson(parsed.value, options.clean);
+  return { kind: "reply", reply: { ...head, body: { ...parsed, value }, problem: parseProblem(value) } };
 }
 
 /** Sends a request once without following redirects, and reads the complete reply. */
@@ -79,7 +71,7 @@ export async function receive(
   { method, url, headers, body }: WireRequest,
   { clean, signal, delivery, silenceMs = 30_000 }: AttemptOptions,
 ): Promise<
-  (Pick<WireReply, "status" | "header"> & { readonly content: Content }) | { failure: TransportFailure }
+  (Omit<WireReply, "body" | "problem"> & { readonly content: Content }) | { failure: TransportFailure }
 > {
   const target = { origin: url.origin, path: url.pathname + url.search };
   const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
@@ -95,10 +87,30 @@ export async function receive(
       return Array.isArray(value) ? value[0] : value;
     };
     const content = await readContent(reply.body, header("content-encoding"));
-    return { status: reply.statusCode, header, content };
+    return { status: reply.statusCode, header, retryAfterMs: retryAfterMs(header), content };
   } catch (error) {
     return { failure: transportFailure(error, { url, clean, ...delivery }) };
   }
+}
+
+/** Parses the Retry-After header, which contains seconds or an HTTP date. Compares the date with the Date header, not the local clock. */
+function retryAfterMs(header: (name: string) => string | undefined): number | undefined {
+  const text = header("retry-after")?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const ms = Number(text) * 1_000;
+    return Number.isFinite(ms) ? ms : undefined;
+  }
+  // `Date.parse` also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
+  if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
+  const at = parseHttpDate(text);
+  const now = parseHttpDate(header("date")?.trim() ?? "");
+  if (Number.isNaN(at)) return undefined;
+  return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
+}
+
+/** Parses an HTTP date. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC. */
+function parseHttpDate(text: string): number {
+  return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
 }
 
 const FINAL =
@@ -106,13 +118,7 @@ const FINAL =
 const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT_UNTRUSTED)/;
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
-/**
- * Describes an error from undici, Node.js or a proxy. Any type of error is accepted, because undici's parser errors and assertions have no
- * common type.
- *
- * @param options.neverSent whether no connection was established before the error
- * @param options.clean removes secrets from a string for messages
- */
+/** Describes an error from undici, Node.js or a proxy. undici's parser errors and assertions have no common type. */
 function transportFailure(
   error: unknown,
   { url, neverSent, clean }: { url: URL; neverSent: boolean; clean: (text: string) => string },

@@ -1,29 +1,19 @@
 import * as v from "valibot";
-import { parseToken, readTokenFile } from "../api/auth";
-import type { Connections } from "../api/connections";
+import { type IssuedToken, parseToken, readTokenFile, type TokenSource } from "../api/auth";
+import type { ClientOptions } from "../api/client";
 import { isLoopback } from "../api/endpoint";
-import { isTransient, retryAfterMs } from "../api/retry";
+import { isTransient } from "../api/outcome";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
 import { optional } from "../diagnostics/problem";
 import { redact, truncated } from "../diagnostics/redact";
-import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
+import { limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
 import type { OidcSetting } from "./settings";
 
-export interface ExchangeParts {
-  readonly clock: Clock;
-  readonly dispatcher: Connections;
+export interface ExchangeParts extends Pick<ClientOptions, "clock" | "dispatcher" | "random"> {
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
-  /** Returns a random number from 0 to 1, for jitter. */
-  readonly random: () => number;
-}
-
-export interface IssuedToken {
-  readonly token: string;
-  /** The time from the request until the token expires, in milliseconds, or `undefined` if the lifetime isn't known. */
-  readonly lifetimeMs?: number | undefined;
 }
 
 /** The maximum duration of a token exchange, including all attempts, in milliseconds. */
@@ -31,13 +21,8 @@ const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
-/**
- * Prepares the exchange of a token for a token of the service (RFC 8693).
- *
- * @returns the origin of the new tokens for messages, and a function that runs an exchange
- * @throws CloudInfraError `config_invalid` if the address is invalid
- */
-export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
+/** Prepares the exchange of a token for a token of the service (RFC 8693). */
+export function tokenExchange(setting: OidcSetting, parts: ExchangeParts): TokenSource {
   const { clock, random, allowHttp } = parts;
   const { kind, value, source } = setting;
   const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2. An issuer has none.
@@ -63,14 +48,13 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
   return {
     origin: `${at} (${source})`,
-    async exchange(): Promise<IssuedToken> {
+    async fetch(): Promise<IssuedToken> {
       const limit = limitOf(LIMIT_MS, clock);
       const secrets = setting.clientSecret === undefined ? [] : [setting.clientSecret];
       try {
         return await within(limit.signal, withRetries(secrets, limit.signal));
       } catch (error) {
-        if (isCloudInfraError(error)) throw error;
-        if (!isTimeoutError(error) && !isTimeoutError(limit.signal.reason)) throw error;
+        if (isCloudInfraError(error) || !limit.signal.aborted) throw error;
         throw new CloudInfraError("unreachable", `${at} timed out after ${LIMIT_MS / 1000} s`, {
           hint: "Run the command again when the token service is available.",
         });
@@ -83,7 +67,6 @@ export function tokenExchange(setting: OidcSetting, parts: ExchangeParts) {
 
 interface TokenEndpoint {
   readonly url: URL;
-  /** The authentication methods that the token endpoint supports, if they are known. */
   readonly authMethods?: readonly string[] | undefined;
 }
 
@@ -290,7 +273,7 @@ async function requestJson<T>(
     const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
     throw final ? unreachable : new TransientError(unreachable);
   }
-  const { status, header, content } = received;
+  const { status, header, retryAfterMs, content } = received;
   if (content.kind === "too large") throw unusable("is too large");
   if (content.kind === "undecodable")
     throw unusable(`has the content encoding ${content.coding}, which can't be decoded`);
@@ -310,7 +293,7 @@ async function requestJson<T>(
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {
       hint: "Run the command again when the token service is available.",
-      retryAfterMs: retryAfterMs(header),
+      retryAfterMs,
     }),
   );
 }
@@ -355,13 +338,7 @@ function hintOn(reason: string): string {
   );
 }
 
-/**
- * Parses a URL to which tokens may be sent.
- *
- * @param options.name the source of the URL, as the subject of error messages
- * @param options.withQuery whether the URL may have a query. @default false
- * @throws CloudInfraError `config_invalid`, without the URL
- */
+/** Parses a URL to which tokens may be sent. Throws `config_invalid` with the source of the URL, but without the URL. */
 function parseOidcUrl(
   text: string,
   options: { readonly name: string; readonly allowHttp: boolean; readonly withQuery?: boolean },

@@ -41,7 +41,6 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** The names of the settings that must be encrypted in files and in the state. */
 export const secretSettings: readonly string[] = Object.entries<Setting>(settings).flatMap(
   ([name, { isSecret }]) => (isSecret ? name : []),
 );
@@ -71,28 +70,23 @@ export function applicableSettings(configured: Configuration, environment: NodeJ
   return (key) => (isOfTarget(key.replace("cloudinfra:", "")) ? undefined : configured(key));
 }
 
-/** The parsed settings of the process. */
 export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export type TokenSetting = Settings["token"];
 
-/** The settings of a token exchange (RFC 8693). */
 export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
 
 export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
 
-/** The source of the token to exchange. */
 type Subject =
   | { readonly kind: "github" }
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "env"; readonly name: string };
 
-/** The value of a setting, and its source. */
 interface Found {
   readonly value: string;
   /** The setting and its source, for messages. */
   readonly source: string;
-  /** A hint on how to set a different value. */
   readonly hint: string;
 }
 
@@ -210,7 +204,6 @@ type Value<Name extends SettingName> =
   | Parsed<(typeof settings)[Name]["type"]>
   | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
 
-/** Returns the parsed value of a setting, or its default value. */
 function read<Name extends SettingName>(name: Name, lookUp: Lookup): Value<Name>;
 function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | undefined {
   const { type, default: text }: Setting = settings[name];
@@ -225,11 +218,7 @@ function read(name: SettingName, lookUp: Lookup): Parsed<Setting["type"]> | unde
 
 /** Parses a comma-separated list or a JSON array. `pulumi config set --path` writes lists as JSON arrays. */
 function parseList(text: string): readonly string[] | undefined {
-  if (!text.startsWith("["))
-    return text
-      .split(",")
-      .map((item) => item.trim())
-      .filter(Boolean);
+  if (!text.startsWith("[")) return text.split(/\s*,\s*/).filter(Boolean);
   try {
     const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) && parsed.every((item) => typeof item === "string") ? parsed : undefined;
@@ -240,13 +229,7 @@ function parseList(text: string): readonly string[] | undefined {
 
 const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
 
-/**
- * Finds the token source in the configuration or in the environment.
- *
- * @param inPlace looks up settings in that place only
- * @param lookUp looks up the other settings of an exchange, which may be in a different place
- * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
- */
+/** Finds the token source in one place. The other settings of an exchange may be in a different place. */
 function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
   const given = SOURCES.flatMap((kind) => {
     const setting = inPlace(kind);

@@ -1,92 +1,36 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
-import { parseToken, readTokenFile } from "../api/auth";
-import type { TokenSource } from "../api/client";
+import { parseToken, readTokenFile, type TokenSource } from "../api/auth";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
-import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
+import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./settings";
 
 /** Creates the token source for a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
-  const { clock } = parts;
-  if ("subject" in setting) {
-    const { origin, exchange } = tokenExchange(setting, parts);
-    return new RenewableToken(origin, exchange, clock);
-  }
-  // The origin doesn't contain the command, because a command may contain a password.
-  const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
-  if (setting.kind === "token") return { origin, get: async () => setting.value };
+  if ("subject" in setting) return tokenExchange(setting, parts);
+  const { kind, value, source } = setting;
+  if (kind === "token") return { origin: source, fetch: async () => ({ token: value }) };
+  if (kind === "tokenFile")
+    return {
+      origin: `${source} (${value})`,
+      async fetch() {
+        const { text, name } = await readTokenFile(value, "the token file", source);
+        return { token: parseToken(text, name) };
+      },
+    };
   const former: string[] = [];
-  const fetchToken = async (): Promise<IssuedToken> => {
-    const token =
-      setting.kind === "tokenFile" ? await fromFile(setting) : await tokenFromCommand(setting, clock, former);
-    former.push(token);
-    return { token };
+  return {
+    origin: source, // without the command, because a command may contain a password
+    async fetch() {
+      const token = await tokenFromCommand(setting, parts.clock, former);
+      former.push(token);
+      return { token };
+    },
   };
-  return new RenewableToken(origin, fetchToken, clock);
-}
-
-async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
-  const { text, name } = await readTokenFile(value, "the token file", source);
-  return parseToken(text, name);
-}
-
-/** The time before its expiry at which a token is renewed, in milliseconds. For short lifetimes, a fifth of the lifetime applies. */
-const MARGIN_MS = 60_000;
-/** The pause between attempts to renew a token that is still valid, in milliseconds. */
-const PAUSE_MS = 10_000;
-
-/**
- * A token that is renewed shortly before it expires, or after the service has rejected it. Concurrent callers share one request. While the
- * token is valid, a failed renewal isn't an error.
- */
-class RenewableToken implements TokenSource {
-  private held: { token: string; renewAtMs: number; expiresAtMs: number } | undefined;
-  private fetching: Promise<string> | undefined;
-
-  constructor(
-    readonly origin: string,
-    private readonly fetchToken: () => Promise<IssuedToken>,
-    private readonly clock: Clock,
-  ) {}
-
-  async get(): Promise<string> {
-    const { held, clock } = this;
-    if (held !== undefined && clock.now() < held.renewAtMs) return held.token;
-    this.fetching ??= this.fetch().finally(() => {
-      this.fetching = undefined;
-    });
-    try {
-      return await this.fetching;
-    } catch (error) {
-      const nowMs = clock.now();
-      if (this.held === undefined || nowMs >= this.held.expiresAtMs) throw error;
-      this.held = { ...this.held, renewAtMs: Math.min(nowMs + PAUSE_MS, this.held.expiresAtMs) };
-      return this.held.token;
-    }
-  }
-
-  async renew(rejected: string): Promise<string | undefined> {
-    const seen = this.held;
-    const current = await this.get();
-    if (current !== rejected) return current;
-    // If several callers report the same rejected token, only the first caller discards it.
-    if (this.held === seen || seen === undefined) this.held = undefined;
-    const renewed = await this.get();
-    return renewed === rejected ? undefined : renewed;
-  }
-
-  private async fetch(): Promise<string> {
-    const startedMs = this.clock.now();
-    const { token, lifetimeMs = Number.POSITIVE_INFINITY } = await this.fetchToken();
-    const marginMs = Math.min(MARGIN_MS, lifetimeMs / 5);
-    const expiresAtMs = startedMs + lifetimeMs;
-    this.held = { token, expiresAtMs, renewAtMs: expiresAtMs - marginMs };
-    return token;
-  }
 }
 
 const LIMIT_MS = 60_000;
@@ -145,16 +89,8 @@ function hintOn(complaint: string, command: string, output: string, former: read
 
 const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);
 
-interface Ended {
-  readonly output: string;
-  /** The last line of the command's standard error. */
-  readonly complaint: string;
-  /** The reason for the failure, or `undefined` if the command succeeded. */
-  readonly failure: string | undefined;
-}
-
 /** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
-function start(command: string): { readonly ended: Promise<Ended>; stop(): void } {
+function start(command: string) {
   // The command runs in its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {
@@ -172,33 +108,34 @@ function start(command: string): { readonly ended: Promise<Ended>; stop(): void 
     child.stderr.destroy();
   };
   process.once("exit", stop);
-  const ended = new Promise<Ended>((resolve) => {
-    let output = "";
-    let complaints = "";
-    const end = (failure: string | undefined): void => {
-      const complaint = complaints.trimEnd().split("\n").at(-1) ?? "";
-      resolve({ output, complaint, failure });
-    };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed over a million characters instead of a token");
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
-    });
-    child.once("error", ({ message }) => end(`can't be started: ${message}`));
-    let awaited = 2;
-    const settle = (): void => {
-      awaited -= 1;
-      if (awaited > 0) return;
-      hasEnded = true;
-      const { exitCode: code, signalCode: signal } = child;
-      end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
-    };
-    // The "close" event isn't used, because a background process may keep the standard error open.
-    child.once("exit", settle);
-    child.stdout.once("end", settle);
-  });
+  /** Resolves to the output, the last line of the standard error, and the reason for the failure, if the command has failed. */
+  const ended = new Promise<{ output: string; complaint: string; failure?: string | undefined }>(
+    (resolve) => {
+      let output = "";
+      let complaints = "";
+      const end = (failure?: string): void => {
+        resolve({ output, complaint: complaints.trimEnd().split("\n").at(-1) ?? "", failure });
+      };
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        if (output.length > MAX_OUTPUT_CHARACTERS)
+          end("printed over a million characters instead of a token");
+      });
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
+      });
+      // The "close" event isn't used, because a background process may keep the standard error open.
+      Promise.all([once(child, "exit"), once(child.stdout, "end")]).then(
+        ([[code, signal]]) => {
+          hasEnded = true;
+          end(
+            code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
+          );
+        },
+        ({ message }) => end(`can't be started: ${message}`),
+      );
+    },
+  );
   return { ended, stop };
 }
 

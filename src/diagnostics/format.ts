@@ -5,15 +5,12 @@ import { type FailedCall, hintFor, withArgumentsOf } from "./hints";
 import { propertyPath } from "./problem";
 import { cleanLine, oneLine, redact, type SecretForms, truncated } from "./redact";
 
-/** The context in which an error is formatted. */
 export interface ErrorContext {
   /** The action that failed, such as `creating instance "web"`. The action isn't redacted, because Pulumi displays resource names. */
   action: string;
   /** Converts a field name of the API to a property name, such as public_ip to publicIp. @default the field name */
   propertyOf?: ((wireField: string) => string) | undefined;
-  /** The name of the explicit provider. @default the default provider */
   provider?: string | undefined;
-  /** The failed call. @default unknown */
   call?: FailedCall | undefined;
   /** The values to redact, such as tokens and secret inputs. @default none */
   secrets?: readonly string[] | SecretForms | undefined;
@@ -32,16 +29,14 @@ const MAX_CAUSES = 3;
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
   if (!isCloudInfraError(error)) {
-    const text = redact(`${context.action} failed: ${inspect(error)}`, secrets);
-    return text
-      .split("\n")
-      .map((line) => cleanLine(line, secrets))
-      .join("\n");
+    const lines = redact(`${context.action} failed: ${inspect(error)}`, secrets).split("\n");
+    return lines.map((line) => cleanLine(line, secrets)).join("\n");
   }
   const faults = readFaults(error, context);
   const result = resultOf(error);
   const headline = `${context.action} failed: ${result}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
+  const period = /[.?!:…]$/.test(hint ?? "") ? "" : ".";
   const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
     ...(error.lines ?? []),
@@ -56,14 +51,9 @@ export function formatError(error: unknown, context: ErrorContext): string {
   return [
     `${oneLine(context.action)} failed: ${isAboutSettings ? named(result) : clean(result)}`,
     ...below.map((line) => `  ${clean(line)}`),
-    ...(hint ? [`  ${named(`hint: ${withPeriod(hint)}`)}`] : []),
+    ...(hint ? [`  ${named(`hint: ${hint}${period}`)}`] : []),
     `  docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,
   ].join("\n");
-}
-
-/** Adds a period to a hint that ends without punctuation. */
-function withPeriod(text: string): string {
-  return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Describes the failure, for example `validation_failed (422)`. */
@@ -108,7 +98,6 @@ function readFaults(
   return { lines, properties: [...properties] };
 }
 
-/** Returns the property name at the start of a path. */
 function topOf(path: string | undefined): string | undefined {
   return path?.split(/[.[]/, 1)[0];
 }
@@ -174,7 +163,6 @@ function wrapped(text: string): string {
   return [...lines, line].join("\n");
 }
 
-/** Quotes a word for a shell if necessary. */
 export function quoteForShell(word: string): string {
   return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

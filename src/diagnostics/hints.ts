@@ -36,7 +36,6 @@ export const longerDeletionHint = (hasOwnTimeout: boolean): string =>
     ? "To wait longer, increase `customTimeouts.delete`. The new value takes effect after the next update of the resource"
     : LONGER;
 
-/** The provider call in which an error occurred. */
 export interface FailedCall {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
   /** Whether the resource is only read, as with `get`. */

@@ -107,7 +107,8 @@ function parseErrors(errors: unknown): ProblemError[] {
   const byField = v.safeParse(record, errors);
   if (!byField.success) return [];
   return Object.entries(byField.output).flatMap(([field, faults]) =>
-    (Array.isArray(faults) ? faults : [faults])
+    [faults]
+      .flat()
       .flatMap(parseFault)
       .map((one) => ({ ...one, field: one.field ?? field })),
   );
@@ -129,17 +130,12 @@ function parseFault(input: unknown): ProblemError[] {
 
 /** Converts a path such as `["body", "ssh_keys", 0]` to a JSON pointer. */
 function pointerOf(path: readonly (string | number)[]): string | undefined {
-  const [first, ...rest] = path.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
-  const inBody = first === "body" ? rest : [first, ...rest];
-  return path.length === 0 || inBody.length === 0 ? undefined : `/${inBody.join("/")}`;
+  const inBody = path[0] === "body" ? path.slice(1) : path;
+  const segments = inBody.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
+  return segments.length === 0 ? undefined : `/${segments.join("/")}`;
 }
 
-/**
- * Returns the path of a faulty property as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`.
- *
- * @param propertyOf converts a field name of the API to a property name
- * @returns undefined if the fault has neither a pointer nor a field
- */
+/** Returns the path of a faulty property as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`. */
 export function propertyPath(fault: ProblemError, propertyOf: (wireField: string) => string) {
   const [first, ...rest] =
     fault.pointer === undefined ? fieldSegments(fault.field) : pointerSegments(fault.pointer);

@@ -207,9 +207,7 @@ const LETTER_OR_DIGIT = /^[\p{L}\p{N}\p{Cs}]/u;
 function withoutSpans(text: string, spans: readonly Span[]): string {
   let clean = "";
   let shown = 0;
-  for (const [start, end] of spans.toSorted(
-    ([one, first], [other, second]) => one - other || second - first,
-  )) {
+  for (const [start, end] of spans.toSorted(([one], [other]) => one - other)) {
     if (start >= shown) clean += text.slice(shown, start) + REPLACEMENT;
     shown = Math.max(shown, end);
   }
@@ -243,6 +241,8 @@ interface Decoding {
   readonly text: string;
   /** Converts an index in the decoded text to an index in the original text, up to the end of both. */
   readonly at: (index: number) => number;
+  /** The number of nested escape sequences that were decoded. */
+  readonly depth: number;
 }
 
 /** The pattern of an escape sequence, and the text that the sequence represents. */
@@ -292,35 +292,23 @@ const ESCAPES: readonly Escape[] = [
 
 /** Returns the text itself, and the results of decoding its escape sequences in any order. */
 function decodings(text: string): Decoding[] {
-  const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
-  let latest = [...all.values()];
-  for (let depth = 0; depth < MAX_DECODINGS; depth += 1) {
-    const next: Decoding[] = [];
-    for (const reading of latest) {
-      for (const kind of ESCAPES) {
-        const plain = decoded(reading, kind);
-        if (plain === undefined || all.has(plain.text)) continue;
-        all.set(plain.text, plain);
-        next.push(plain);
-      }
+  const all = new Map<string, Decoding>([[text, { text, at: (index) => index, depth: 0 }]]);
+  // The loop also visits the decodings that it adds.
+  for (const reading of all.values()) {
+    if (reading.depth === MAX_DECODINGS) break;
+    for (const kind of ESCAPES) {
+      const plain = decoded(reading, kind);
+      if (plain !== undefined && !all.has(plain.text)) all.set(plain.text, plain);
     }
-    latest = next;
   }
   return [...all.values()];
 }
 
-/** The span of an escape sequence in the escaped text, and the span of the result in the decoded text. */
-interface Replacement {
-  readonly start: number;
-  readonly end: number;
-  readonly from: number;
-  readonly to: number;
-}
-
-function decoded({ text, at }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
+function decoded({ text, at, depth }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
   let plain = "";
   let end = 0;
-  const changes: Replacement[] = [];
+  /** The spans of the escape sequences from `start` to `end`, and of their meanings from `from` to `to`. */
+  const changes: Record<"start" | "end" | "from" | "to", number>[] = [];
   for (const found of text.matchAll(pattern)) {
     plain += text.slice(end, found.index);
     const from = plain.length;
@@ -330,7 +318,7 @@ function decoded({ text, at }: Decoding, [pattern, meaning]: Escape): Decoding |
   }
   if (changes.length === 0) return undefined;
   plain += text.slice(end);
-  return { text: plain, at: (index) => at(originOf(index)) };
+  return { text: plain, at: (index) => at(originOf(index)), depth: depth + 1 };
 
   function originOf(index: number): number {
     const last = changes.findLast(({ from }) => from <= index);

@@ -39,7 +39,6 @@ export interface Deadline {
   readonly ms: number;
 }
 
-/** Creates a deadline that is the given number of milliseconds from now. */
 export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
@@ -49,27 +48,26 @@ export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** A signal that is aborted by a time limit or by the caller, whichever comes first. */
-export interface Limit {
-  /** The signal, whose reason is the caller's reason or a `TimeoutError`. */
-  readonly signal: AbortSignal;
-  /** Stops the timer and detaches the caller's signal. Must be called when the work has ended. */
-  release(): void;
-}
-
-/** Creates a signal that is aborted after a time limit in milliseconds, or when the caller's signal `outer` is aborted. */
-export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
+/**
+ * Creates a signal that is aborted after a time limit in milliseconds, or when the caller's signal `outer` is aborted. `release` must be
+ * called when the work has ended.
+ */
+export function limitOf(
+  ms: number,
+  clock: Clock,
+  outer?: AbortSignal,
+): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const follow = () => controller.abort(outer?.reason);
-  if (outer?.aborted) follow();
-  outer?.addEventListener("abort", follow, { once: true });
   const timeout = () => controller.abort(timeoutError());
-  const cancel = ms > 0 ? clock.alarm(ms, timeout) : timeout;
-  if (ms <= 0) timeout();
+  if (outer?.aborted) follow();
+  else if (ms <= 0) timeout();
+  outer?.addEventListener("abort", follow, { once: true });
+  const cancel = clock.alarm(ms, timeout);
   return {
     signal: controller.signal,
     release() {
-      if (ms > 0) cancel();
+      cancel();
       outer?.removeEventListener("abort", follow);
     },
   };
@@ -85,12 +83,10 @@ export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Creates the abort reason for a time limit that has passed. */
 export function timeoutError(): DOMException {
   return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Reports whether an abort reason comes from `timeoutError`. */
 export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }
@@ -110,11 +106,7 @@ export function formatDuration(ms: number): string {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/**
- * Parses a duration in the format of Pulumi's `customTimeouts`, such as `"90s"`, `"10m"` or `"1h30m"`.
- *
- * @returns milliseconds, or `undefined` if the string isn't a positive duration
- */
+/** Parses a positive duration in the format of Pulumi's `customTimeouts`, such as `"90s"` or `"1h30m"`, to milliseconds. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;

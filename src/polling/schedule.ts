@@ -1,21 +1,17 @@
 import type { CloudInfraError } from "../diagnostics/error";
-/** The result of one poll of an operation. */
+
 export interface Sample {
   /** The time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
   /** The duration of the poll in milliseconds, or `undefined` for progress that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
 }
 
 /** The history of a wait, which determines the next pause. */
 export interface WaitSoFar {
-  /** The time since the wait began, in milliseconds. */
   readonly elapsedMs: number;
-  /** All polls of the operation, oldest first. */
   readonly samples: readonly Sample[];
-  /** The minimum pause that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** A random number from 0 to 1, chosen once per wait, so that concurrent operations are polled at different times. @default 0.5 */
   readonly spread?: number | undefined;
@@ -52,20 +48,11 @@ const CAUTION = 5;
 /** The minimum number of distinct progress values. With fewer values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
 
-/** Returns the pause until the next poll, in milliseconds. */
 export function nextPollMs(soFar: WaitSoFar): number {
   return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
 }
 
-interface Estimate {
-  /** The time until the earlier of the two estimates, in milliseconds. */
-  readonly remainingMs: number;
-  readonly agreed: boolean;
-  /** The number of distinct progress values so far. */
-  readonly values: number;
-  /** The largest deviation from linear progress so far, in milliseconds. */
-  readonly unevennessMs: number;
-}
+type Estimate = NonNullable<ReturnType<typeof estimate>>;
 
 /** Returns the estimated remaining time in milliseconds, or `undefined` if the estimates disagree. */
 export function remainingEstimateMs(soFar: WaitSoFar): number | undefined {
@@ -77,7 +64,9 @@ function pause(soFar: WaitSoFar): number {
   const { elapsedMs, samples, spread = 0.5 } = soFar;
   const tempo = 1 + SPREAD * (2 * spread - 1);
   if (elapsedMs < FIRST_MS * tempo) return FIRST_MS * tempo;
-  const fraction = Math.min(fractionOf(elapsedMs) * tempo, elapsedMs, MAX_FRACTION_MS);
+  const early = Math.min(EARLY_FRACTION * elapsedMs, MAX_EARLY_MS);
+  const share = Math.max(MIN_PAUSE_MS, early, FRACTION * elapsedMs);
+  const fraction = Math.min(share * tempo, elapsedMs, MAX_FRACTION_MS);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
   const { remainingMs, unevennessMs, values } = finish;
@@ -85,7 +74,9 @@ function pause(soFar: WaitSoFar): number {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
   // The pause ends early by the next poll's travel time. With few values, the estimate depends on the 202 reply with an unknown travel time.
-  const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
+  // The shortest poll counts, because longer polls may include a wait for the rate limit.
+  const polls = samples.flatMap(({ tookMs }) => tookMs ?? []);
+  const travelMs = values < VALUES_TO_TRUST || polls.length === 0 ? 0 : Math.min(...polls);
   const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
   const aim = afterFinish - CAUTION * unevennessMs;
   const bound = jumpBound(elapsedMs, finish, tempo);
@@ -96,26 +87,15 @@ function pause(soFar: WaitSoFar): number {
   return Math.min(Math.max(afterFinish, unevennessMs / 2, MIN_PAUSE_MS), fraction);
 }
 
-function fractionOf(elapsedMs: number): number {
-  const early = Math.min(EARLY_FRACTION * elapsedMs, MAX_EARLY_MS);
-  return Math.max(MIN_PAUSE_MS, early, FRACTION * elapsedMs);
-}
-
 function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: number): number {
   const share = Math.min(SHARE_OF_TOTAL * (elapsedMs + remainingMs), MAX_JUMP_BOUND_MS);
   const always = Math.max(MIN_JUMP_BOUND_MS, share) * tempo;
   return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), MAX_JUMP_MS);
 }
 
-/** Returns the shortest duration of a poll, because longer durations may include a wait for the rate limit. */
-function roundTripMs(samples: readonly Sample[]): number {
-  const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
-  return known.length === 0 ? 0 : known.reduce((shortest, tookMs) => Math.min(shortest, tookMs));
-}
-
 /** Estimates the finish from the average rate and the recent rate. The estimate is reliable if both rates give similar results. */
-function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
-  const known = samples.filter(hasProgress);
+function estimate({ elapsedMs, samples }: WaitSoFar) {
+  const known = samples.flatMap(({ atMs, progress }) => (progress === undefined ? [] : { atMs, progress }));
   const first = known[0];
   const last = known.at(-1);
   if (first === undefined || last === undefined || last.progress <= first.progress || last.progress >= 1)
@@ -135,13 +115,11 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   return {
     remainingMs: earlier - elapsedMs,
     agreed: later - earlier <= AGREEMENT * earlier,
+    /** The number of distinct progress values so far. */
     values: new Set(known.map(({ progress }) => progress)).size,
-    unevennessMs: offTheLineMs.reduce((most, off) => Math.max(most, off), 0),
+    /** The largest deviation from linear progress so far, in milliseconds. */
+    unevennessMs: Math.max(...offTheLineMs),
   };
-}
-
-function hasProgress(sample: Sample): sample is Sample & { readonly progress: number } {
-  return sample.progress !== undefined;
 }
 
 /** Exponential backoff with full jitter, for retries of requests and of failed polls. */
@@ -166,11 +144,9 @@ export function pauseMs(backoff: Backoff, failures: number, random: () => number
   return floorMs > 0 ? Math.max(jitter, floorMs + random() * Math.min(backoff.baseMs, bound)) : jitter;
 }
 
-/** The reason why a call is waiting. */
 export type Pause =
   | {
       readonly for: "retry";
-      /** The error of the last attempt. */
       readonly after: CloudInfraError;
       /** The time of the next attempt on the clock of the call, in milliseconds. */
       readonly at: number;
@@ -181,7 +157,6 @@ export type Pause =
       readonly isSlowed: () => boolean;
     };
 
-/** Receives the pauses of a call. */
 export interface PauseListener {
   /** @param pause undefined if the call continues */
   pausing(pause: Pause | undefined): void;

@@ -26,10 +26,8 @@ import {
   type WaitSoFar,
 } from "./schedule";
 
-/** The state of a wait, for progress messages. */
 export interface WaitProgress {
   readonly status: string;
-  /** The progress from 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
   /** The estimated remaining time in milliseconds, or `undefined` if the reported progress allows no estimate. */
@@ -39,7 +37,6 @@ export interface WaitProgress {
 }
 
 export interface WaitOptions {
-  /** Fetches the current state of the operation. */
   poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
   deadline: Deadline;
   clock: Clock;
@@ -54,20 +51,19 @@ export interface WaitOptions {
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** The error codes after which polls are retried until the deadline. */
-const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
-  "unavailable",
-  "unreachable",
-  "rate_limited",
-  "timeout",
-]);
-
-/** The retry limit by error code. Typical causes are a proxy's error page, a truncated reply, or a 404 right after the creation. */
-const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
-  ["not_found", 1],
-  ["not_this_service", 5],
-  ["bad_reply", 5],
-]);
+/**
+ * The maximum number of retries by error code. Temporary failures are retried until the deadline. Typical causes of the others are a proxy's
+ * error page, a truncated reply, or a 404 right after the creation.
+ */
+const RETRIES: Partial<Record<ErrorCode, number>> = {
+  unavailable: Number.POSITIVE_INFINITY,
+  unreachable: Number.POSITIVE_INFINITY,
+  rate_limited: Number.POSITIVE_INFINITY,
+  timeout: Number.POSITIVE_INFINITY,
+  not_this_service: 5,
+  bad_reply: 5,
+  not_found: 1,
+};
 
 /**
  * The time for which a new operation may be missing, in milliseconds, because polls may reach a replica that lags behind the creation. A
@@ -100,7 +96,10 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         : nextPollMs(soFar);
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
       reportProgress(options, operation, soFar, pause);
-      await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);
+      // The pause is shortened so that one more poll is possible before the deadline.
+      const leftMs = remainingMs(deadline, clock) - Math.min(LAST_POLL_MS, deadline.ms / 10);
+      if (leftMs <= 0) throw timeoutError();
+      await clock.sleep(Math.min(planned, leftMs), limit.signal);
       const polledMs = clock.now();
       try {
         operation = await within(limit.signal, options.poll(operation, limit.signal));
@@ -122,11 +121,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
   }
 }
 
-/**
- * Waits like `waitForOperation`, but treats any final status other than `done` as an error.
- *
- * @throws CloudInfraError `operation_failed`, see `operationFailed`
- */
+/** Waits like `waitForOperation`, but throws `operation_failed` after any final status other than `done`. */
 export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
   const operation = await waitForOperation(first, options);
   if (isSuccess(operation)) return operation;
@@ -142,14 +137,6 @@ export function operationFailed(operation: Operation): CloudInfraError {
   return new CloudInfraError("operation_failed", message, details);
 }
 
-/** Shortens a pause so that one more poll is possible before the deadline. */
-function withLastPoll(plannedMs: number, deadline: Deadline, clock: Clock): number {
-  const roomMs = Math.min(LAST_POLL_MS, deadline.ms / 10);
-  const leftMs = remainingMs(deadline, clock) - roomMs;
-  if (leftMs <= 0) throw timeoutError();
-  return Math.min(plannedMs, leftMs);
-}
-
 /** @param isNew whether the operation may not be visible yet */
 function mayRetry(
   error: unknown,
@@ -159,7 +146,7 @@ function mayRetry(
   if (!isCloudInfraError(error)) return false;
   if (isNew && error.code === "not_found") return true;
   const sameBefore = failures.filter(({ code }) => code === error.code).length;
-  return TRANSIENT_CODES.has(error.code) || sameBefore < (RETRIES_BY_CODE.get(error.code) ?? 0);
+  return sameBefore < (RETRIES[error.code] ?? 0);
 }
 
 function waitError(
@@ -181,15 +168,8 @@ function waitError(
   if (error.code !== "not_found") return withDetails(error, details);
   const { status, method, path, traceId, problem } = error;
   const message = `operation ${operation.id} no longer exists (last status: ${shortStatus(operation)})`;
-  return new CloudInfraError("operation_unknown", message, {
-    status,
-    method,
-    path,
-    traceId,
-    problem,
-    ...details,
-    cause: error,
-  });
+  const request = { status, method, path, traceId, problem };
+  return new CloudInfraError("operation_unknown", message, { ...request, ...details, cause: error });
 }
 
 function shortStatus({ status, progress }: Operation): string {
@@ -213,9 +193,7 @@ function reportProgress(
 /** The last known state of a long-running operation (§2.3). */
 export interface Operation {
   readonly id: string;
-  /** The URL to poll. */
   readonly url: string;
-  /** The status that the service returned. */
   readonly status: string;
   /** The progress from 0 to 1, or `undefined` if the service doesn't report progress. */
   readonly progress?: number | undefined;
@@ -227,7 +205,6 @@ export interface Operation {
   readonly finishedAt?: string | undefined;
   /** The id of the object that the operation creates or changes, if known. */
   readonly resource?: string | undefined;
-  /** The minimum wait before the next poll, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -240,7 +217,6 @@ export function isSuccess(operation: Operation): boolean {
   return operation.error === undefined && statusOf(operation) === SUCCESS;
 }
 
-/** Reports whether the operation has ended without success. */
 export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }

@@ -1,6 +1,6 @@
 import { v4 as uuidV4 } from "uuid";
 import type { Accepted } from "../api/client";
-import { isTransient, retryAfterMs } from "../api/retry";
+import { isTransient } from "../api/outcome";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
@@ -263,5 +263,5 @@ function retryAfterOf(running: readonly Exchange[]) {
   const value = reply?.header("retry-after");
   if (reply === undefined || value === undefined || isTransient(reply.status)) return undefined;
   const retryAfterForm = /^\d+$/.test(value) ? "seconds" : value.endsWith("GMT") ? "http-date" : "asctime";
-  return { retryAfter: Math.round((retryAfterMs(reply.header) ?? 0) / 1_000), retryAfterForm } as const;
+  return { retryAfter: Math.round((reply.retryAfterMs ?? 0) / 1_000), retryAfterForm } as const;
 }

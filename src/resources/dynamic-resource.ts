@@ -21,7 +21,6 @@ export interface DynamicResource {
   readonly type: string;
   /** The names of all outputs. The SDK resolves only the outputs that the constructor passes to the SDK. */
   readonly outputs: readonly string[];
-  /** The names of the outputs that are always secret. */
   readonly secretOutputs: readonly string[];
 }
 
@@ -117,7 +116,8 @@ function requireProviderFromProgram(resourceName: string): void {
 /** Warns once per program run if a token or a client secret is stored in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
-  if (run.hasWarnedOfToken) return;
+  const isEncrypted: unknown = Reflect.get(pulumi.runtime, "isConfigSecret"); // missing from the SDK's types
+  if (run.hasWarnedOfToken || typeof isEncrypted !== "function") return;
   run.hasWarnedOfToken = true;
   const config = new pulumi.Config("cloudinfra");
   for (const name of secretSettings) {
@@ -128,12 +128,6 @@ export function warnOfTokenInClear(): void {
         `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
     );
   }
-}
-
-/** Reports whether a setting is encrypted. Returns `true` if the SDK doesn't provide this information. */
-function isEncrypted(key: string): boolean {
-  const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
-  return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
 }
 
 /**
@@ -203,7 +197,6 @@ export async function warnOfUnfinished(read: () => Promise<readonly UnfinishedEn
   await pulumi.log.warn(unfinishedWarning(entries, WARNING));
 }
 
-/** The hidden output that contains the endpoint of the object. */
 const ENDPOINT = "__endpoint";
 
 /** Returns a string that identifies an object: the last type in the URN, the object's id and, if known, its endpoint. */

@@ -200,19 +200,16 @@ interface SettingsOf {
 
 /** The options of Pulumi's own functions that are accepted but have no effect. */
 const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
-const OPTIONS = ["provider", "parent", "dependsOn"];
 
 /** Returns the settings of the explicit provider or of the stack. The output is unknown while an argument of the provider is unknown. */
 function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
-  requireKnownNames(options, OPTIONS, ["option", ""], FURTHER_OPTIONS);
+  requireKnownNames(options, ["provider", "parent", "dependsOn"], ["option", ""], FURTHER_OPTIONS);
   const explicit = options.provider ?? options.parent?.getProvider("pulumi-nodejs:index:Provider");
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: (key: string) => pulumi.runtime.getConfig(key), ownerOf: currentRun });
   // The result isn't secret, even if the token is secret.
-  const texts: pulumi.Output<Readonly<Record<string, string | undefined>>> = pulumi.unsecret(
-    pulumi.output(inputs),
-  );
+  const texts = pulumi.unsecret(pulumi.output(inputs));
   return texts.apply((known) => ({ setting: (key: string) => known[key], ownerOf: () => explicit }));
 }
 

@@ -13,7 +13,6 @@ import {
   resolved,
 } from "./sdk";
 
-/** A resource declaration after all transformations. */
 export interface Declared extends Given {
   readonly provider: "project" | "instance";
   readonly type: string;
@@ -91,7 +90,6 @@ export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | u
   return names.length > 0 ? names : undefined;
 }
 
-/** The parts of a resource's URN, and the resource's aliases. */
 interface Identity {
   readonly name: string;
   readonly type: string;
@@ -116,10 +114,12 @@ async function formerUrns(identity: Identity): Promise<string[]> {
   const { name, type, parent, aliases = [] } = identity;
   const own = (await Promise.all(aliases.map((alias) => urnsOf(alias, identity)))).flat();
   if (parent === undefined) return [...new Set(own)];
-  const identities = [{ name, type }, ...own.map(nameAndType)];
-  const parentUrns = await formerUrnsOf(parent);
-  const inherited = parentUrns.flatMap((urn) => identities.map((child) => inheritedUrn(child, parent, urn)));
-  return [...new Set([...own, ...inherited])];
+  const children = [{ name, type }, ...own.map(nameAndType)];
+  const parentName = pulumi.resourceName(parent);
+  const inherited = (await formerUrnsOf(parent)).flatMap((parentUrn) =>
+    children.map((child) => inheritedUrn(child, parentName, parentUrn)),
+  );
+  return [...new Set([...own, ...(await allResolved(inherited))])];
 }
 
 async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
@@ -131,38 +131,25 @@ async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
 async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Identity): Promise<string[]> {
   const alias = await resolved(given);
   if (alias === undefined || typeof alias === "string") return alias === undefined ? [] : [alias];
-  const { stack = pulumi.getStack(), project = pulumi.getProject() } = alias;
-  const { name = now.name, type = now.type } = alias;
+  const { name = now.name, type = now.type, project, stack } = alias;
   const parent = Object.hasOwn(alias, "parent") ? alias.parent : now.parent;
-  const urnIn = (parentUrn: string | undefined): string =>
-    `urn:pulumi:${stack}::${project}::${typesAbove(parentUrn)}${type}::${name}`;
-  if (!pulumi.Resource.isInstance(parent)) return [urnIn(parent)];
   const isInherited = parent === now.parent; // `formerUrns` adds the URNs inherited from the resource's own parent
-  return [await resolved(parent.urn), ...(isInherited ? [] : await formerUrnsOf(parent))].map(urnIn);
-}
-
-/** Returns the types with which the URN of a child begins: the parent's types, without the type of the stack. */
-function typesAbove(parentUrn: string | undefined): string {
-  const types = parentUrn?.split("::")[2];
-  return types === undefined || types === "pulumi:pulumi:Stack" ? "" : `${types}$`;
+  const isFormer = pulumi.Resource.isInstance(parent) && !isInherited;
+  const parents = [parent, ...(isFormer ? await formerUrnsOf(parent) : [])];
+  return allResolved(parents.map((one) => pulumi.createUrn(name, type, one, project, stack)));
 }
 
 /** Returns a child's URN under a former URN of its parent. A child's name that begins with the parent's name changes too. */
-function inheritedUrn(
-  child: Pick<Identity, "name" | "type">,
-  parent: pulumi.Resource,
-  parentUrn: string,
-): string {
-  const parentName = pulumi.resourceName(parent);
-  const { name: formerName } = nameAndType(parentUrn);
-  const name = child.name.startsWith(parentName)
-    ? formerName + child.name.slice(parentName.length)
-    : child.name;
-  const [stack, project] = parentUrn.split("::");
-  return `${stack}::${project}::${typesAbove(parentUrn)}${child.type}::${name}`;
+function inheritedUrn({ name, type }: Identity, parentName: string, parentUrn: string) {
+  const formerName = nameAndType(parentUrn).name + name.slice(parentName.length);
+  return pulumi.createUrn(name.startsWith(parentName) ? formerName : name, type, parentUrn);
 }
 
-function nameAndType(urn: string): { name: string; type: string } {
+async function allResolved(urns: readonly pulumi.Output<string>[]): Promise<string[]> {
+  return (await Promise.all(urns.map((urn) => resolved(urn)))).filter((urn) => urn !== undefined);
+}
+
+function nameAndType(urn: string): Identity {
   const [, , types = "", ...name] = urn.split("::");
   return { name: name.join("::"), type: types.split("$").at(-1) ?? "" };
 }

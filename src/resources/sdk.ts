@@ -39,13 +39,9 @@ function endOf(resource: pulumi.Resource): pulumi.Output<unknown> {
 }
 
 function resourcesIn(value: unknown): pulumi.Resource[] {
-  const values: unknown[] = Array.isArray(value) ? value : [value];
-  return values
-    .filter((one) => one !== undefined)
-    .map((one) => {
-      if (pulumi.Resource.isInstance(one)) return one;
-      throw new pulumi.RunError("cloudinfra: dependsOn: must be a resource or a list of resources");
-    });
+  const values: unknown[] = [value].flat().filter((one) => one !== undefined);
+  if (values.every((one) => pulumi.Resource.isInstance(one))) return values;
+  throw new pulumi.RunError("cloudinfra: dependsOn: must be a resource or a list of resources");
 }
 
 /** Returns the given resources and all descendants of local components. The children of remote components are not included. */
@@ -150,25 +146,16 @@ export interface Run {
 
 const RUN = Symbol.for("pulumi-cloudinfra.run");
 
-const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
-
-/** The state of programs that run without an engine. */
-const alone = newRun();
+/** Holds the state of programs that run without an engine. */
+const NO_ENGINE = {};
 
 export function currentRun(): Run {
-  const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
-  if (owner === undefined) return alone;
-  const known: unknown = Reflect.get(owner, RUN);
-  if (isRun(known)) return known;
-  const run = newRun();
+  const owner: object = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor() ?? NO_ENGINE;
+  const known: Run | undefined = Reflect.get(owner, RUN);
+  if (known !== undefined) return known;
+  const run: Run = { hasWarnedOfToken: false, registered: new Set() };
   Reflect.set(owner, RUN, run);
   return run;
-}
-
-function isRun(value: unknown): value is Run {
-  return (
-    typeof value === "object" && value !== null && "registered" in value && value.registered instanceof Set
-  );
 }
 
 export function environmentOfRun(): NodeJS.ProcessEnv {

@@ -124,11 +124,9 @@ export async function mocks<Exports extends object>(
     return { id, state: withMarks(kind, state, secretArgs, args) };
   };
 
-  const settings = Object.entries(config).map(([key, value]) => [
-    key.includes(":") ? key : `${project}:${key}`,
-    value,
-  ]);
-  pulumi.runtime.setAllConfig(Object.fromEntries(settings));
+  pulumi.runtime.setAllConfig({});
+  for (const [key, value] of Object.entries(config))
+    pulumi.runtime.setConfig(key.includes(":") ? key : `${project}:${key}`, value);
   await pulumi.runtime.setMocks({ newResource, call }, project, stack, preview);
   currentRun().found = {
     instances: (filter) => instances.filter((one) => matchesFilter(one, filter)),

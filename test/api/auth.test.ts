@@ -1,24 +1,23 @@
 import { describe, expect, it, vi } from "vitest";
-import { createAuth, type TokenSource } from "../../src/api/auth";
+import { createAuth, type IssuedToken, type TokenSource } from "../../src/api/auth";
+import { FakeClock } from "../polling/fake-clock";
 import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
 
 const page = { items: [], next_cursor: null };
 const refused = { status: 401, body: { code: "token_expired", trace_id: "tr-3" } };
 
-/** Creates a source whose token is "old-token" until it is renewed. */
-function renewable(next: string | undefined) {
-  const calls: string[] = [];
-  let current = "old-token";
+/** Creates a source whose token is "old-token" until it is fetched again. */
+function renewable(next = "old-token") {
+  const fetched: string[] = [];
   const source: TokenSource = {
     origin: "the setting cloudinfra:tokenFile (/run/token)",
-    get: async () => current,
-    async renew(was) {
-      calls.push(was);
-      current = next ?? current;
-      return next;
+    async fetch() {
+      const token = fetched.length === 0 ? "old-token" : next;
+      fetched.push(token);
+      return { token };
     },
   };
-  return { source, calls };
+  return { source, fetched };
 }
 
 const onlyNewToken = (request: Seen) =>
@@ -34,11 +33,11 @@ describe("the token", () => {
 
   it("is renewed once if the service rejects it, and the request is retried", async () => {
     const { origin, seen } = await startService(onlyNewToken);
-    const { source, calls } = renewable("new-token");
+    const { source, fetched } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
     await client.projects.list(call);
     await client.projects.list(call);
-    expect(calls).toEqual(["old-token"]);
+    expect(fetched).toEqual(["old-token", "new-token"]);
     expect(seen).toHaveLength(3);
   });
 
@@ -73,10 +72,10 @@ describe("the token", () => {
     { type: "https://tokens.example/invalid-region" },
   ])("isn't renewed after a 403 with the problem %j, which is about a permission", async (body) => {
     const { origin, seen } = await startService(inTurn({ status: 403, body }));
-    const { source, calls } = renewable("new-token");
+    const { source, fetched } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
     expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "forbidden" });
-    expect(calls).toEqual([]);
+    expect(fetched).toEqual(["old-token"]);
     expect(seen).toHaveLength(1);
   });
 
@@ -86,7 +85,8 @@ describe("the token", () => {
       isOver = true;
       return { body: page };
     });
-    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
+    const fetch = async () => ({ token: isOver ? "new-token" : "old-token", lifetimeMs: 0 });
+    const source: TokenSource = { origin: "the test", fetch };
     const { client, call } = clientOf(origin, { token: source, concurrency: 1 });
     await Promise.all([client.projects.list(call), client.projects.list(call)]);
     expect(seen.map(({ headers }) => headers.authorization)).toEqual([
@@ -95,33 +95,45 @@ describe("the token", () => {
     ]);
   });
 
-  it("is renewed once for all requests that are rejected at the same time", async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const renew = vi.fn(() => promise);
-    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew });
-    const never = new AbortController().signal;
-    const renewed = Promise.all([1, 2, 3].map(() => auth.renewed("old-token", never)));
-    resolve("new-token");
+  it("is renewed once for all requests that are rejected at the same time, and isn't renewed again afterwards", async () => {
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const fetch = vi.fn(() => promise).mockResolvedValueOnce({ token: "old-token" });
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
+    const { signal } = new AbortController();
+    await auth.token(signal);
+    const renewed = Promise.all([1, 2, 3].map(() => auth.renewed("old-token", signal)));
+    resolve({ token: "new-token" });
     expect(await renewed).toEqual(["new-token", "new-token", "new-token"]);
-    expect(renew).toHaveBeenCalledTimes(1);
+    expect(await auth.renewed("old-token", signal)).toBe("new-token");
+    expect(fetch).toHaveBeenCalledTimes(2);
   });
 
-  it("isn't renewed again if another request has already renewed it", async () => {
-    const renew = vi.fn();
-    const auth = createAuth({ origin: "the test", get: async () => "new-token", renew });
-    expect(await auth.renewed("old-token", new AbortController().signal)).toBe("new-token");
-    expect(renew).not.toHaveBeenCalled();
+  it("isn't fetched again for a request that is rejected during a renewal that returns the same token", async () => {
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const fetch = vi.fn(() => promise).mockResolvedValueOnce({ token: "old-token" });
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
+    const { signal } = new AbortController();
+    await auth.token(signal);
+    const first = auth.renewed("old-token", signal);
+    while (fetch.mock.calls.length < 2) await new Promise((later) => setImmediate(later));
+    const second = auth.renewed("old-token", signal);
+    resolve({ token: "old-token" });
+    expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
+    expect(fetch).toHaveBeenCalledTimes(2);
   });
 
   it("is renewed even if the first request that needs it is cancelled", async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew: () => promise });
+    const { promise, resolve } = Promise.withResolvers<IssuedToken>();
+    const tokens = [Promise.resolve({ token: "old-token" }), promise];
+    const fetch = () => tokens.shift() ?? promise;
+    const auth = createAuth({ origin: "the test", fetch }, new FakeClock());
     const first = new AbortController();
+    await auth.token(first.signal);
     const gone = auth.renewed("old-token", first.signal);
     const stays = auth.renewed("old-token", new AbortController().signal);
     first.abort(new Error("enough"));
     await expect(gone).rejects.toThrow("enough");
-    resolve("new-token");
+    resolve({ token: "new-token" });
     expect(await stays).toBe("new-token");
   });
 
@@ -149,7 +161,7 @@ describe("the token", () => {
     async (bad) => {
       const { origin, seen } = await startService(inTurn({ body: page }));
       const { client, call } = clientOf(origin, {
-        token: { origin: "CLOUDINFRA_TOKEN", get: async () => bad },
+        token: { origin: "CLOUDINFRA_TOKEN", fetch: async () => ({ token: bad }) },
       });
       const error = await failureOf(client.projects.list(call));
       expect(error).toMatchObject({
@@ -165,12 +177,13 @@ describe("the token", () => {
     ["two words", "the token from CLOUDINFRA_TOKEN contains more than a token"],
     [" ", "the token from CLOUDINFRA_TOKEN is empty"],
   ])("%j has the same message as a token in a file", async (bad, message) => {
-    const auth = createAuth({ origin: "CLOUDINFRA_TOKEN", get: async () => bad });
+    const source = { origin: "CLOUDINFRA_TOKEN", fetch: async () => ({ token: bad }) };
+    const auth = createAuth(source, new FakeClock());
     await expect(auth.token(new AbortController().signal)).rejects.toMatchObject({ summary: message });
   });
 
   it("doesn't delay a call beyond its deadline if its source hangs", async () => {
-    const token = { origin: "a command", get: () => new Promise<string>(() => {}) };
+    const token = { origin: "a command", fetch: () => new Promise<IssuedToken>(() => {}) };
     const { client, clock, call } = clientOf("http://127.0.0.1:1", { token });
     const failed = failureOf(client.projects.list(call));
     await clock.advance(600_000);
@@ -203,7 +216,7 @@ describe("the token isn't shown", () => {
     const body = { id: "op-1", status: "failed", error: { detail: echo } };
     const { origin } = await startService(inTurn({ body }));
     const { client, call } = clientOf(origin);
-    const operation = await client.operations.get("op-1", call);
+    const operation = await client.operations.poll({ id: "op-1", url: "" }, call);
     expect(operation.error?.detail).toContain("[secret]");
     expect(JSON.stringify(operation)).not.toContain(TOKEN);
   });
@@ -254,7 +267,7 @@ describe("the token isn't sent to another origin", () => {
     const other = await startService(inTurn({ body: page }));
     const { origin, seen } = await startService(inTurn({ body: { id: "op-1", status: "running" } }));
     const { client, call } = clientOf(origin);
-    await client.operations.poll({ id: "op-1", url: `${other.origin}/jobs/1`, status: "running" }, call);
+    await client.operations.poll({ id: "op-1", url: `${other.origin}/jobs/1` }, call);
     expect(seen.map(({ path }) => path)).toEqual(["/v1/operations/op-1"]);
     expect(other.seen).toHaveLength(0);
   });

@@ -72,6 +72,12 @@ describe("an unusable reply", () => {
     expect(seen).toHaveLength(4);
   });
 
+  it("is rejected in linear time if it is truncated in a string with many escaped quotes", async () => {
+    const { origin } = await startService(inTurn({ body: `{"id":"${'\\"'.repeat(500_000)}` }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
+  });
+
   it("is an error if all attempts are truncated", async () => {
     const { origin } = await startService(inTurn({ body: '{"items":[{"id":"pr' }));
     const { client, call } = clientOf(origin);
@@ -123,6 +129,7 @@ describe("an unusable reply", () => {
   it.each([
     ["gzip", gzipSync("{}").subarray(0, 12), 3],
     ["zstd", Buffer.from("28b52ffd2002110000", "hex"), 3],
+    ["constructor", Buffer.from("28b52ffd2002110000", "hex"), 3],
   ])(
     "is reported with its content encoding, without its bytes, if its %s can't be decoded",
     async (coding, body, attempts) => {
@@ -224,6 +231,15 @@ describe("unusual but valid replies", () => {
     [["url=http://x"], { url: "http://x" }],
     ["token=aGk=", { token: "aGk=" }],
     ["tier:a, url:x", { tier: "a", url: "x" }],
+    [
+      [
+        { id: 1, key: "tier", value: "a" },
+        { id: 2, key: "team" },
+      ],
+      { tier: "a", team: "" },
+    ],
+    [[{ tier: "a" }, { key: "b" }], { tier: "a", key: "b" }],
+    [["tier=a", { key: "team", value: "b" }], { tier: "a", team: "b" }],
     [[], {}],
   ])("may have labels as a list or a string, which is converted to a map: %j", async (labels, map) => {
     const instance = { id: "ins-1", labels };
@@ -244,6 +260,10 @@ describe("unusual but valid replies", () => {
     [["cost:team=a7"]],
     [["tier:a", "team=b"]],
     ["tier=a,mount=ro,rw"],
+    ["name:x=y=z,tier:a=b=c"],
+    [[{ key: "tier" }]],
+    [[{ key: "tier" }, { key: "team" }]],
+    [[{ name: "web", color: "red" }]],
     ["tier=a,mount=ro=1,size=2"],
     ["tier=a,,team=b"],
     [["team=a", "team=b"]],
@@ -262,7 +282,9 @@ describe("unusual but valid replies", () => {
 
   it("keep the fields of an object, even if they contain a secret", async () => {
     const { origin } = await startService(inTurn({ body: { id: "ins-1", note: "token" } }));
-    const { client, call } = clientOf(origin, { token: { origin: "x", get: async () => "token" } });
+    const { client, call } = clientOf(origin, {
+      token: { origin: "x", fetch: async () => ({ token: "token" }) },
+    });
     expect((await client.instances.get("ins-1", call)).fields.note).toBe("token");
   });
 });
@@ -369,6 +391,8 @@ describe("a value that is nested too deeply", () => {
     const { client, call } = clientOf(origin);
     expect(await client.instances.get("ins-1", call)).toMatchObject({ id: "ins-1", fields: { n: numbers } });
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ code: "conflict" });
-    expect(await client.operations.get("op-1", call)).toMatchObject({ error: { detail: "no" } });
+    expect(await client.operations.poll({ id: "op-1", url: "" }, call)).toMatchObject({
+      error: { detail: "no" },
+    });
   });
 });

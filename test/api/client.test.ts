@@ -263,7 +263,7 @@ it("a call ends with a result or a CloudInfraError for any JSON", async () => {
   const calls = [
     () => client.instances.create("{}", "k", call),
     () => client.instances.get("x", call),
-    () => client.operations.get("op-1", call),
+    () => client.operations.poll({ id: "op-1", url: "" }, call),
   ];
   await fc.assert(
     fc.asyncProperty(

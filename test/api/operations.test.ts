@@ -5,7 +5,7 @@ import { clientOf, failureOf, inTurn, startService } from "./service";
 async function poll(body: unknown, headers: Record<string, string> = {}) {
   const { origin } = await startService(inTurn({ body, headers }));
   const { client, call } = clientOf(origin);
-  return { operation: await client.operations.get("op-1", call), client, origin, call };
+  return { operation: await client.operations.poll({ id: "op-1", url: "" }, call), client, origin, call };
 }
 
 describe("an operation", () => {
@@ -100,7 +100,9 @@ describe("an operation", () => {
     const instance = { id: "ins-1", name: "web", status: "running" };
     const { origin } = await startService(inTurn({ body: instance }));
     const { client, call } = clientOf(origin);
-    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "bad_reply" });
+    expect(await failureOf(client.operations.poll({ id: "op-1", url: "" }, call))).toMatchObject({
+      code: "bad_reply",
+    });
   });
 
   it.each([
@@ -111,13 +113,13 @@ describe("an operation", () => {
   ])("with the id %j in its URL may have the id %j in its body", async (id, other) => {
     const { origin } = await startService(inTurn({ body: { id: other, status: "done" } }));
     const { client, call } = clientOf(origin);
-    expect(await client.operations.get(id, call)).toMatchObject({ id, status: "done" });
+    expect(await client.operations.poll({ id, url: "" }, call)).toMatchObject({ id, status: "done" });
   });
 
   it("can't be polled if its URL returns another operation", async () => {
     const { origin } = await startService(inTurn({ body: { id: "op-2", status: "done" } }));
     const { client, call } = clientOf(origin);
-    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({
+    expect(await failureOf(client.operations.poll({ id: "op-1", url: "" }, call))).toMatchObject({
       code: "bad_reply",
       summary: "the service returned operation op-2 instead of op-1",
     });
@@ -126,7 +128,9 @@ describe("an operation", () => {
   it.each([404, 410])("isn't found after a %i", async (status) => {
     const { origin } = await startService(inTurn({ status }));
     const { client, call } = clientOf(origin);
-    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "not_found" });
+    expect(await failureOf(client.operations.poll({ id: "op-1", url: "" }, call))).toMatchObject({
+      code: "not_found",
+    });
   });
 });
 

@@ -117,7 +117,7 @@ describe("the outcome of a failed request", () => {
   it("stays unknown if a later attempt has no token", async () => {
     const { origin } = await startService(inTurn({ fault: "lost" }));
     const tokens = [TOKEN, ""];
-    const token = { origin: "a file", get: async () => tokens.shift() ?? "" };
+    const token = { origin: "a file", fetch: async () => ({ token: tokens.shift() ?? "", lifetimeMs: 0 }) };
     const { client, call } = clientOf(origin, { token });
     const error = await failureOf(client.instances.create("{}", "k", call));
     expect(error).toMatchObject({ code: "config_invalid", sent: true, method: "POST" });

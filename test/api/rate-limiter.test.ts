@@ -91,7 +91,7 @@ function scene(maxRequestsPerSecond?: number) {
     /** Records this many accepted requests in the last second. */
     async answer(count: number) {
       await clock.advance(1_000);
-      for (let at = 0; at < count; at++) limits.recordReply(200);
+      for (let at = 0; at < count; at++) limits.recordReply({ status: 200 });
     },
     /** Returns how many of 500 waiting requests start within the given milliseconds. */
     async startedWithin(ms: number) {
@@ -111,7 +111,7 @@ describe("the rate after a 429", () => {
     const clock = new FakeClock();
     const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 10, clock });
     expect(limits.isSlowed).toBe(false);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(limits.isSlowed).toBe(true);
     await clock.advance(60_000);
     expect(limits.isSlowed).toBe(false);
@@ -120,52 +120,52 @@ describe("the rate after a 429", () => {
   it("is a share of the requests that were accepted in the second before", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(await startedWithin(999)).toBe(69);
   });
 
   it("is below one per second if the service accepts one per second", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(1);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(await startedWithin(1_400)).toBe(0);
   });
 
   it("is reduced once for a burst of 429s", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    for (let at = 0; at < 20; at++) limits.recordReply(429);
+    for (let at = 0; at < 20; at++) limits.recordReply({ status: 429 });
     expect(await startedWithin(999)).toBe(69);
   });
 
   it("is reduced again by another 429 a second later", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     await clock.advance(1_500);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(await startedWithin(999)).toBe(34); // of 50 that half a second is worth
   });
 
   it("is reduced again by another 429 just when it would have recovered", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     await startedWithin(1_001);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(await startedWithin(999)).toBeLessThan(60);
   });
 
   it("is two per second if nothing was accepted before", async () => {
     const { limits, startedWithin } = scene();
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     expect(await startedWithin(999)).toBe(1);
   });
 
   it("grows with each second until there is no limit", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     await startedWithin(1_000);
     const seconds = [await startedWithin(1_000), await startedWithin(1_000), await startedWithin(1_000)];
     expect(seconds).toEqual([72, 76, 83]);
@@ -175,7 +175,7 @@ describe("the rate after a 429", () => {
 
   it("is zero until Retry-After has passed", async () => {
     const { limits, clock, starts, start } = scene();
-    limits.recordReply(429, 5_000);
+    limits.recordReply({ status: 429, retryAfterMs: 5_000 });
     void start();
     await clock.advance(4_999);
     expect(starts).toEqual([]);
@@ -185,7 +185,7 @@ describe("the rate after a 429", () => {
 
   it("is zero for at most 30 s, because a longer Retry-After may apply to one request only", async () => {
     const { limits, clock, starts, start } = scene();
-    limits.recordReply(429, 3_600_000);
+    limits.recordReply({ status: 429, retryAfterMs: 3_600_000 });
     void start();
     await clock.advance(30_000);
     expect(starts).toEqual([30_000]);
@@ -198,7 +198,7 @@ describe("the rate after a 429", () => {
     void start().then(() => order.push("second"));
     void start().then(() => order.push("third"));
     await clock.advance(500);
-    limits.recordReply(429, 10_000);
+    limits.recordReply({ status: 429, retryAfterMs: 10_000 });
     await clock.advance(12_000);
     expect(order).toEqual(["second", "third"]);
     expect(starts).toEqual([0, 10_500, expect.closeTo(10_500 + 1_000 / 0.7)]); // seven tenths of what was set
@@ -207,7 +207,7 @@ describe("the rate after a 429", () => {
   it("never exceeds maxRequestsPerSecond", async () => {
     const { limits, clock, answer, startedWithin } = scene(10);
     await answer(200);
-    limits.recordReply(429);
+    limits.recordReply({ status: 429 });
     await clock.advance(60_000);
     expect(await startedWithin(999)).toBe(10);
   });

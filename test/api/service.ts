@@ -72,7 +72,7 @@ export const TOKEN = "cis_pat_0123456789";
 /** Creates a client with an automatic fake clock, maximum jitter, and a deadline of ten minutes. */
 export function clientOf(endpoint: string, options: Partial<ClientOptions> = {}) {
   const clock = new FakeClock({ auto: true });
-  const token = { origin: "the test", get: async () => TOKEN };
+  const token = { origin: "the test", fetch: async () => ({ token: TOKEN }) };
   const dispatcher = openConnections({ env: {}, concurrency: options.concurrency });
   onTestFinished(() => dispatcher.close());
   const client: Client = createClient({ endpoint, token, clock, dispatcher, random: () => 1, ...options });

@@ -290,7 +290,7 @@ describe("an issuer", () => {
     const source = ofIssuer(service.origin);
     expect(await wordsOf(source.get())).toContain("the issuer's configuration at");
     await source.get();
-    await source.renew?.("t-1");
+    await source.renew("t-1");
     const asked = service.seen.filter(({ path }) => path !== "/token");
     expect(asked).toHaveLength(2);
   });

@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import { Agent } from "undici";
 import { expect, onTestFinished } from "vitest";
-import type { TokenSource } from "../../src/api/client";
+import { createAuth } from "../../src/api/auth";
 import { type Connections, connectionsOf } from "../../src/api/connections";
-import { readSettings } from "../../src/config/settings";
-import { tokenSource } from "../../src/config/token-source";
+import type { ExchangeParts } from "../../src/config/oidc-exchange";
+import { readSettings, type TokenSetting } from "../../src/config/settings";
+import { tokenSource as newSource } from "../../src/config/token-source";
 import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 import { FakeClock } from "../polling/fake-clock";
@@ -23,7 +24,7 @@ export function sourceOf({
   env = {},
   clock = new FakeClock(),
   dispatcher,
-}: SourceOptions): TokenSource {
+}: SourceOptions): HeldToken {
   const all: Record<string, string> = { endpoint: "https://api.example.com", ...settings };
   const { token, allowHttp } = readSettings((key) => all[key.replace("cloudinfra:", "")], env);
   return tokenSource(token, {
@@ -33,6 +34,20 @@ export function sourceOf({
     dispatcher: dispatcher ?? ownAgent(),
     random: () => 0.5,
   });
+}
+
+/** A token as a client holds it. */
+export interface HeldToken {
+  readonly origin: string;
+  get(): Promise<string>;
+  renew(rejected: string): Promise<string | undefined>;
+}
+
+export function tokenSource(setting: TokenSetting, parts: ExchangeParts): HeldToken {
+  const auth = createAuth(newSource(setting, parts), parts.clock);
+  const { signal } = new AbortController();
+  const { origin } = auth;
+  return { origin, get: () => auth.token(signal), renew: (rejected) => auth.renewed(rejected, signal) };
 }
 
 /** What a source is given that needs none of it. */

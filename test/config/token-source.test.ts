@@ -4,12 +4,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { TokenSource } from "../../src/api/client";
-import { tokenSource } from "../../src/config/token-source";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 import { FakeClock } from "../polling/fake-clock";
-import { expectSilentOn, NOTHING, wordsOf } from "./sources";
+import { expectSilentOn, type HeldToken, NOTHING, tokenSource, wordsOf } from "./sources";
 
 let folder: string;
 beforeEach(() => {
@@ -19,18 +17,18 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const inFolder = (name: string): string => path.join(folder, name);
 
-function fromFile(text: string): { source: TokenSource; write: (text: string) => void } {
+function fromFile(text: string): { source: HeldToken; write: (text: string) => void } {
   const file = inFolder("token");
   const write = (content: string) => writeFileSync(file, content);
   write(text);
   return { source: tokenSource({ kind: "tokenFile", value: file, source: "the setting" }, NOTHING), write };
 }
 
-const fromCommand = (value: string): TokenSource =>
+const fromCommand = (value: string): HeldToken =>
   tokenSource({ kind: "tokenCommand", value, source: "the stack setting cloudinfra:tokenCommand" }, NOTHING);
 
 /** What a person would see of a source that gives no token. */
-async function failureOf(source: TokenSource): Promise<string> {
+async function failureOf(source: HeldToken): Promise<string> {
   const error: unknown = await source.get().then(
     (token) => `gave ${token}`,
     (reason: unknown) => reason,
@@ -45,7 +43,7 @@ test("a token in a setting is used as it is, and can't be renewed", async () => 
     NOTHING,
   );
   expect(await source.get()).toBe("t-1");
-  expect(source.renew).toBeUndefined();
+  expect(await source.renew("t-1")).toBeUndefined();
   expect(source.origin).toBe("the environment variable CLOUDINFRA_TOKEN");
 });
 
@@ -59,7 +57,7 @@ describe("a token file", () => {
     expect(await source.get()).toBe("t-1");
     write("t-2");
     expect(await source.get()).toBe("t-1");
-    expect(await source.renew?.("t-1")).toBe("t-2");
+    expect(await source.renew("t-1")).toBe("t-2");
     expect(await source.get()).toBe("t-2");
   });
 
@@ -71,14 +69,14 @@ describe("a token file", () => {
   });
 
   test("that still contains the rejected token provides no other token", async () => {
-    expect(await fromFile("t-1").source.renew?.("t-1")).toBeUndefined();
+    expect(await fromFile("t-1").source.renew("t-1")).toBeUndefined();
   });
 
   test("is not read again for a token that has already been replaced", async () => {
     const { source, write } = fromFile("t-2");
     await source.get();
     write("t-3");
-    expect(await source.renew?.("t-1")).toBe("t-2");
+    expect(await source.renew("t-1")).toBe("t-2");
   });
 
   test("that can't be read causes an error with its path, the setting and the reason, and is read again later", async () => {
@@ -213,7 +211,7 @@ describe("a token command", () => {
     );
     await failureOf(source);
     expect(await source.get()).toBe("t-2");
-    expect(await source.renew?.("t-2")).toBe("t-3");
+    expect(await source.renew("t-2")).toBe("t-3");
   });
 });
 
@@ -222,7 +220,7 @@ test("the command runs once if several requests are rejected at the same time", 
   const command = `echo x >> '${log}'; echo "t-$(wc -l < '${log}')"`;
   const source = tokenSource({ kind: "tokenCommand", value: command, source: "the setting" }, NOTHING);
   expect(await source.get()).toBe("t-1");
-  expect(await Promise.all([source.renew?.("t-1"), source.renew?.("t-1")])).toEqual(["t-2", "t-2"]);
+  expect(await Promise.all([source.renew("t-1"), source.renew("t-1")])).toEqual(["t-2", "t-2"]);
   expect(readFileSync(log, "utf8")).toBe("x\nx\n");
 });
 
@@ -268,7 +266,7 @@ test("a token that the command has printed before is removed from its standard e
   const value = `test -e '${first}' || { touch '${first}'; echo pat_never-to-be-seen; exit 0; }; echo "+ curl -H 'Bearer pat_never-to-be-seen'" >&2; exit 22`;
   const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
   expect(await source.get()).toBe("pat_never-to-be-seen");
-  const words = await wordsOf(source.renew?.("pat_never-to-be-seen") ?? expect.fail());
+  const words = await wordsOf(source.renew("pat_never-to-be-seen"));
   expect(words).toMatch(/exited with code 22.*Bearer \[secret\]/s);
   expect(words).not.toContain("never-to-be-seen");
 });

@@ -59,7 +59,7 @@ export class FakeService {
         list: (filter) => collect(instances(filter)),
         pages: instances,
       },
-      operations: { poll: refuse, get: refuse },
+      operations: { poll: refuse },
       resultId: () => undefined,
       readResult: refuse,
     };

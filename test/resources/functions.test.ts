@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
   type GetInstancesResult,
   getInstances,
@@ -61,6 +61,19 @@ test("an inline program ends if a function fails", async () => {
   };
   expect(await registered(program)).toEqual([]);
   expect(failure).toMatchObject({ message: expect.stringContaining("labels.env: must be a string") });
+});
+
+test("the failure of a function that the program doesn't await is an unhandled rejection, which makes the program fail", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.once("unhandledRejection", resolve);
+  onTestFinished(() => {
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  });
+  const wrong: Record<string, string> = JSON.parse('{ "env": 1 }');
+  await registered(() => void getInstances({ labels: wrong }));
+  expect(await promise).toMatchObject({ message: expect.stringContaining("labels.env: must be a string") });
 });
 
 test("errors of getInstancesOutput contain no secret filters, but other filters", async () => {

@@ -237,6 +237,16 @@ describe("the former URNs of a resource follow from", () => {
       [urn(`test:Group$${type}::api`)],
     ],
     [
+      "a parent with its stack and project, which take precedence over those of the alias, as in Pulumi's engine",
+      () => web([{ name: "api", stack: "s", project: "p" }], new Group("g")),
+      [urn(`test:Group$${type}::api`)],
+    ],
+    [
+      "a former parent's URN in another stack and project",
+      () => web([{ parent: urn("test:Group::g", "s", "p") }]),
+      [urn(`test:Group$${type}::web`, "s", "p")],
+    ],
+    [
       "several, each once",
       () => web([{ name: "a" }, { name: "b" }, { name: "a" }]),
       [urn(`${type}::a`), urn(`${type}::b`)],
