@@ -1,4 +1,3 @@
-import type { ApiObject } from "../api/client";
 import { accessor } from "../diagnostics/problem";
 import {
   addressBeside,
@@ -261,30 +260,3 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 
 type Compared = Pick<ComparedProperty, "field" | "now" | "desired"> &
   Partial<Pick<ComparedProperty, "inState">>;
-
-/**
- * Reports whether the object may still have its former address, although the update has set a mode. Some services return an address instead
- * of a mode, so a pinned address can't be distinguished from an assigned address. If the state contains a pinned address, only a new
- * revision without other changes proves the update.
- */
-export function keepsAddress(
-  compared: ComparedProperty,
-  { fields }: { readonly fields: readonly Field[] },
-  { own, before }: { readonly own?: ApiObject | undefined; readonly before?: ApiObject },
-): boolean {
-  const isChanged = own?.revision !== undefined && fields.length === 1;
-  if (before === undefined || !mayShowMode(compared) || (isPinned(compared) && !isChanged)) return false;
-  return sameValue(compared.field, compared.now, remoteValueOf(compared.field, before.fields));
-}
-
-/** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
-export function mayShowMode({ field, now, desired, object }: ComparedProperty): boolean {
-  const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
-  return isForMode && addressesIn(field, object).every((address) => address === now);
-}
-
-/** Reports whether the state contains an address that doesn't come from a mode. */
-function isPinned({ inState, applied }: ComparedProperty): boolean {
-  const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
-  return isAddress(inState) && !isOfMode;
-}

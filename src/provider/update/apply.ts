@@ -84,7 +84,7 @@ export async function applyUpdate(
   const isUnknown = isOperation && ended === undefined;
   const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
-  if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
+  if (outcome.age === "outdated") throw notShownYet(context, change, outcome.own?.revision);
   if (sent.kind === "accepted") await warnOfRemovedProperties(context, sent.before, outcome.object);
   const outs = outputsAfterUpdate(context, change, outcome);
   if (outcome.unapplied.length === 0) return { outs };
