@@ -2,8 +2,14 @@ import { hash } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { SSH_KEY } from "../diagnostics/redact";
-import { labelsOf } from "./labels";
 import { type Arguments, type Field, isMap, isUnknown, type Json } from "./resource-fields";
+
+export type Labels = Readonly<Record<string, Json>>;
+
+/** Returns labels as a map, or an empty map if the value is not a map. */
+export function labelsOf(value: unknown): Labels {
+  return isMap(value) ? value : {};
+}
 
 /** Returns the fields with different values. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {

@@ -3,9 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { REVISION_FIELDS } from "../api/objects";
 import { addressesIn, addressFieldsBeside, isAddress, isPrivate } from "./addresses";
-import { isSameJson } from "./changes";
-import { type Labels, labelsOf, remoteKeysOf } from "./labels";
-import { remoteValuesAfter } from "./remote-values";
+import { isSameJson, type Labels, labelsOf } from "./changes";
+import { remoteKeysOf, remoteValuesAfter } from "./remote-values";
 import {
   type Arguments,
   type Field,

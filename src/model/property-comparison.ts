@@ -5,13 +5,12 @@ import {
   asksForAddress,
   hasLostAddress,
   isAddress,
-  isLateAddress,
   isPrivate,
   isShownByAddress,
+  isUnspecifiedMode,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, sameValue, sshKeysIn } from "./changes";
-import { type Labels, labelsOf } from "./labels";
+import { isChanged, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
@@ -66,7 +65,7 @@ export function compareProperties(
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    const now = address ?? remoteValueOf(field, object, desired, known, inState);
+    const now = address ?? (isLost ? null : remoteValueOf(field, object, desired, known, inState));
     const isShown = now !== undefined;
     const path = [field.name];
     const compared = {
@@ -176,14 +175,18 @@ export const isChangedByOthers = (compared: ComparedProperty): boolean =>
   !isWithoutAddress(compared, compared.known) &&
   !isAssignedAddress(compared);
 
-const isAssignedAddress = ({
-  field,
-  inState: value,
-  known: word,
-  now,
-  object,
-  ...more
-}: ComparedProperty): boolean => isLateAddress(field, { value, word, ...more }, now, object);
+/**
+ * Reports whether the service assigned this address after it had returned a mode, such as "auto", or no value. If the state or the reply
+ * contains a different address, another user has set this address. An unspecified mode has an address only if the state contains it.
+ */
+export function isAssignedAddress(compared: ComparedProperty): boolean {
+  const { field, inState, known, applied, now, ipAddress, object } = compared;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  const hasAddress = asksForAddress(inState) || (isUnspecifiedMode(inState) && now === ipAddress);
+  const wasMode = hasAddress && ((known ?? null) === null || known === inState);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
+  return wasMode && others.every((other) => other === now);
+}
 
 /** Reports whether all changed properties in the reply have the values that an update requested, perhaps in a normalized form. */
 export function isUpdateApplied(

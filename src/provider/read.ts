@@ -1,10 +1,10 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
-import { withRecordedKeyCase } from "../model/labels";
+import { compareRemoteValues, type DriftResult } from "../model/drift";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
-import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
+import { toProgramValue, withRecordedKeyCase } from "../model/remote-values";
 import type { Arguments, Field, RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";

@@ -5,17 +5,17 @@ import { addressBeside, hasPublicAddress, isUnspecifiedMode, meansNoAddress } fr
 import {
   type ChangeOptions,
   changedFields,
+  labelsOf,
   referencedValue,
   sameValue,
   withIgnoredValues,
   withReplaceOnChanges,
 } from "../../model/changes";
-import { isUnreadable, labelsOf, remoteKeysOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
 import { contradicts } from "../../model/property-comparison";
-import { toProgramValue } from "../../model/remote-values";
+import { isUnreadable, remoteKeysOf, toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,
   type Field,

@@ -4,11 +4,11 @@ import { longerTimeoutHint } from "../../diagnostics/hints";
 import {
   changedFields,
   isIgnored,
+  labelsOf,
   mentionsProperty,
   type PropertyPaths,
   sameValue,
 } from "../../model/changes";
-import { labelsOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { removedAdditionalProperties } from "../../model/outputs";
 import { operationRecord, type Pending } from "../../model/pending";

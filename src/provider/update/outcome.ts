@@ -8,8 +8,8 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../../model/addresses";
-import { changedFields, sameValue } from "../../model/changes";
-import { withoutRecasedKeys } from "../../model/labels";
+import { changedFields, labelsOf, sameValue } from "../../model/changes";
+import { compareRemoteValues } from "../../model/drift";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
   type ComparedProperty,
@@ -23,8 +23,8 @@ import {
   isToChange,
   mayBeNormalizedForm,
 } from "../../model/property-comparison";
-import { appliedIn, compareRemoteValues, remoteValueOf, remoteValuesAfter } from "../../model/remote-values";
-import { type Field, instanceFields, type RemoteValues } from "../../model/resource-fields";
+import { appliedIn, remoteValueOf, remoteValuesAfter } from "../../model/remote-values";
+import { type Arguments, type Field, instanceFields, type RemoteValues } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context, hasRevisionOf } from "../context";
@@ -200,6 +200,23 @@ function propertiesAfter(
 ): ComparedProperty[] {
   const wanted = { olds: withoutRecasedKeys(fields, olds, news), news };
   return compareProperties(fields, wanted, object, { isAfterUpdate: true });
+}
+
+/** Returns the state without label keys whose case changes. The service may return the new label under the old key. */
+function withoutRecasedKeys<Olds extends Arguments>(
+  fields: readonly Field[],
+  olds: Olds,
+  news: Arguments,
+): Olds {
+  const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
+  const kept = labels.map(({ name }) => {
+    const own = Object.keys(labelsOf(news[name]));
+    const folded = own.map((key) => key.toLowerCase());
+    const isKept = ([key]: [string, unknown]): boolean =>
+      own.includes(key) || !folded.includes(key.toLowerCase());
+    return [name, Object.fromEntries(Object.entries(labelsOf(olds[name])).filter(isKept))];
+  });
+  return { ...olds, ...Object.fromEntries(kept) };
 }
 
 /**

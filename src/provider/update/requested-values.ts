@@ -1,6 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields, type PropertyPaths, sameValue } from "../../model/changes";
-import { type Labels, labelsOf } from "../../model/labels";
+import { changedFields, type Labels, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import {
