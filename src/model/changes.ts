@@ -136,9 +136,9 @@ function comparable(field: Field, value: unknown): unknown {
  * object, or otherwise the id. Other members of the object, such as prices, are ignored. An object that replaces the public address
  * contains the address, unless its id is one of the `own` values.
  */
-export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
-  if (type !== "text") return remote;
-  if (addressFields === undefined)
+export function referencedValue(field: Field, remote: unknown, ...own: unknown[]): unknown {
+  if (field.type !== "text") return remote;
+  if (isReference(field))
     return own.find((value) => refersTo(remote, value)) ?? referencedId(remote, REFERENCE_MEMBERS);
   const id = referencedId(remote);
   if (!isMap(remote) || own.some((value) => isSameJson(value, id))) return id;
@@ -147,6 +147,11 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
       (address) => typeof address === "string" && isIP(address) > 0,
     ) ?? id
   );
+}
+
+/** Reports whether a property identifies another object, so that the service may return this object or a link to it. */
+export function isReference({ name, type, addressFields }: Field): boolean {
+  return type === "text" && addressFields === undefined && name !== "name";
 }
 
 const REFERENCE_MEMBERS = ["id", "uuid", "slug", "name", "original_name"];

@@ -10,9 +10,9 @@ import {
   isUnspecifiedMode,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
+import { isChanged, isReference, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
-import type { Arguments, Field, WireFields } from "./resource-fields";
+import { type Arguments, type Field, isMap, type WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** A managed property in the state, in the service and in the program. Labels are compared one by one if the reply contains labels. */
@@ -65,7 +65,11 @@ export function compareProperties(
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    const now = address ?? (isLost ? null : remoteValueOf(field, object, desired, known, inState));
+    // If the service returns an id, another object may have the same name. A link contains an id or a name.
+    const isId = hasWord && isReference(field) && isMap(object[field.wire]) && !String(known).includes("/");
+    const former = isId && !isChanged(field, inState, desired) ? [] : [desired];
+    const managed = isId ? [known, ...former] : [known, desired, inState];
+    const now = address ?? (isLost ? null : remoteValueOf(field, object, ...managed));
     const isShown = now !== undefined;
     const path = [field.name];
     const compared = {

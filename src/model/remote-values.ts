@@ -1,5 +1,5 @@
 import { meansNoAddress } from "./addresses";
-import { type Labels, labelsOf, referencedValue, sameValue } from "./changes";
+import { isReference, type Labels, labelsOf, referencedValue, sameValue } from "./changes";
 import {
   type Arguments,
   type Field,
@@ -47,9 +47,8 @@ export function remoteValuesAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    const isReference = field.type === "text" && field.addressFields === undefined;
-    // Other references are recorded by their id, because the object that has the name may change.
-    const remote = remoteValueOf(field, object, ...(isReference ? [] : [value]));
+    // References are recorded by their id, because the object that has the name may change.
+    const remote = remoteValueOf(field, object, ...(isReference(field) ? [] : [value]));
     if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;
