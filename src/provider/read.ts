@@ -68,8 +68,7 @@ export async function read(
   const object = await lookUp(context, id, state);
   const isAbsent = object === undefined || (mayHaveOther && result !== id && isOtherObject(object, state));
   if (isAbsent) return mayHaveOther ? readRenamed(context, id, state, pending) : notFound(context, id, state);
-  if (otherId !== undefined && !isSameObject(object, state))
-    return { id, props: state, inputs: inputsOf(context, state) };
+  if (otherId !== undefined && !isSameObject(object, state)) return resource(context, id, state);
   if (isManaged(state) && (await isIdReused(context, objectRefOf(context.kind, id, state), object, state)))
     return undefined;
   const whole = object.isFromOwnUrl ? object : await completeIfChanged(context, object, state);
@@ -128,7 +127,7 @@ function marksForRequested(
 }
 
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
-  const { finder } = context.session;
+  const { finder, settings } = context.session;
   const ref = objectRefOf(context.kind, id, state);
   // The state contains no values yet, and a list may omit or normalize values (§2.1, §4.4).
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
@@ -136,22 +135,17 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   // For a `get`, two checks are sufficient, because a wrong result has no consequences for the object.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
   const found = await find(context, ref, first);
+  const isNew = state.keyAt !== undefined && Date.now() - state.keyAt < NEW_MS;
   // If the service supports only lists, consecutive lists may come from the same outdated replica.
-  const mayBeOutdated = found === undefined && isNew(state) && finder.isListOnly(ref.kind, id);
+  const mayBeOutdated = found === undefined && isNew && finder.isListOnly(ref.kind, id);
   const object = mayBeOutdated ? await findListed(context, ref) : found;
-  return object && withoutOtherField(context, object, state);
+  // If only the ETag header contains the actual revision, a field of a list item has a different meaning.
+  const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
+  return object && isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
 }
 
 /** The time for which an object is new, in milliseconds. The creation of an object may take a part of this time. */
 const NEW_MS = 60 * 60_000;
-
-const isNew = ({ keyAt }: Recorded): boolean => keyAt !== undefined && Date.now() - keyAt < NEW_MS;
-
-/** Removes the revision from a list item if only the ETag header contains the actual revision. List items have no ETag header. */
-function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
-  const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
-  return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
-}
 
 const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
@@ -178,7 +172,7 @@ async function readRenamed(
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
   const isShown = other !== undefined && (await lookUp(context, other, state)) !== undefined;
-  return isShown ? read(context, other, state) : { id, props: state, inputs: inputsOf(context, state) };
+  return isShown ? read(context, other, state) : resource(context, id, state);
 }
 
 /** Reads the object of an unfinished creation if the id of the object is known. */
@@ -188,7 +182,7 @@ async function readUnfinishedCreation(
   state: Recorded,
   pending: Pending,
 ): Promise<FoundResource | undefined> {
-  const unchanged = { id, props: state, inputs: inputsOf(context, state) };
+  const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));
   if (seen !== undefined && !isTerminal(seen) && !failed) return unchanged;
@@ -197,8 +191,7 @@ async function readUnfinishedCreation(
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
-  const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
-  const object = await find(context, real, state);
+  const object = await findByOutcome(context, real, state, { isMade, hasFailed });
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
@@ -208,31 +201,30 @@ async function readUnfinishedCreation(
       : "same";
   if (match === "unclear") return unchanged;
   if (match === "different") return undefined;
-  if (hasFailed) return withFailedMark(unchanged, pending);
-  return stateAfterCreation(context, real, object, state);
+  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
 }
 
-function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
-  return findCreated(context, objectRefOf(context.kind, id, state));
-}
-
-async function findFailedObject(
+async function findByOutcome(
   context: Context,
   id: string,
   state: Recorded,
+  { isMade, hasFailed }: { isMade: boolean; hasFailed: boolean },
 ): Promise<ApiObject | undefined> {
-  const named = await findNamedByOperation(context, objectRefOf(context.kind, id, state));
+  const ref = objectRefOf(context.kind, id, state);
+  if (isMade) return findCreated(context, ref);
+  const named = hasFailed ? await findNamedByOperation(context, ref) : undefined;
   return named ?? lookUp(context, id, state);
 }
 
-function stateAfterCreation(context: Context, id: string, object: ApiObject, state: Recorded): FoundResource {
-  const props = outputsOfCreation(context, object, state);
-  return { id, props, inputs: inputsOf(context, props) };
-}
-
-/** Returns the state with the creation marked as failed, so that the next `up` replaces the object. */
-function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
-  return { ...found, props: { ...found.props, pending: { ...pending, failed: true } } };
+/** Returns the state after a creation. Without an object, the creation is marked as failed, so that the next `up` replaces its object. */
+function stateAfterCreation(
+  context: Context,
+  id: string,
+  state: Recorded,
+  object?: ApiObject,
+): FoundResource {
+  const failed = { ...state, pending: { ...state.pending, failed: true } };
+  return resource(context, id, object ? outputsOfCreation(context, object, state) : failed);
 }
 
 /**
@@ -245,7 +237,7 @@ async function readPlaceholder(
   state: Recorded,
 ): Promise<FoundResource | undefined> {
   const pending = state.pending;
-  const unchanged = { id, props: state, inputs: inputsOf(context, state) };
+  const unchanged = resource(context, id, state);
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   if (await isDiscarded(context, pending)) return unchanged; // the object no longer exists after the deletion
@@ -255,17 +247,22 @@ async function readPlaceholder(
     await warnOfSameNamed(context, unchanged.inputs, pending);
     return undefined;
   }
-  const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
+  const hasFailed = isFailure(seen);
+  const object = await findByOutcome(context, real, state, { isMade: !hasFailed, hasFailed });
   const match = object && (await confirmCreated(context, object, pending, seen, state.key));
   if (match === "unclear") return unchanged;
-  if (object === undefined || match === "different") return isSuccess(seen) ? unchanged : undefined;
+  if (object === undefined || match === "different") return hasFailed ? undefined : unchanged;
   await extendEntry(context, pending, { id: real });
-  if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
-  return stateAfterCreation(context, real, object, state);
+  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
 }
 
-function inputsOf(context: Context, state: Recorded, args: Arguments = argumentsOf(context, state)): Desired {
-  return desired({ ...savedInputsOf(state), ...args });
+function resource(
+  context: Context,
+  id: string,
+  props: Recorded,
+  args: Arguments = argumentsOf(context, props),
+): FoundResource {
+  return { id, props, inputs: desired({ ...savedInputsOf(props), ...args }) };
 }
 
 /**
@@ -307,13 +304,8 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
 function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const { values, remoteValues, applied } = compareWithState(context, object, state);
   const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
-  return {
-    id: object.id,
-    props: hasRevisionOf(object, state)
-      ? { ...props, unmanaged: state.unmanaged, shown: state.shown, keepsCase: state.keepsCase }
-      : props,
-    inputs: inputsOf(context, state, values),
-  };
+  const { unmanaged, shown, keepsCase } = hasRevisionOf(object, state) ? state : props;
+  return resource(context, object.id, { ...props, unmanaged, shown, keepsCase }, values);
 }
 
 /** Returns the state of a `get` with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
@@ -323,9 +315,6 @@ function externalState(context: Context, object: ApiObject, state: Recorded): Fo
     return remote === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, remote);
   };
   const values = Object.fromEntries(context.kind.fields.map((field) => [field.name, shown(field)]));
-  return {
-    id: object.id,
-    props: outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state }),
-    inputs: inputsOf(context, state, {}),
-  };
+  const props = outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state });
+  return resource(context, object.id, props, {});
 }

@@ -104,7 +104,7 @@ export async function completeCreation(
   if (isAsAsked) return state;
   try {
     await requireNotTakenOver(context, object.id, pending);
-    return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
+    return (await applyUpdate(context, object.id, state, inputs, {}, [])).outs;
   } catch (error) {
     await extendEntry(context, pending, { id: object.id }); // the engine saves the object
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already contains the update's operation

@@ -119,9 +119,8 @@ function ageOf(
   change: Change,
   past: readonly (string | undefined)[],
 ): UpdateOutcome["age"] {
-  const isOlder = latest.revision === undefined || past.includes(latest.revision);
-  if (replied.revision === undefined || !isOlder) return undefined;
-  if (latest.revision === undefined) return "echo";
+  const isNewer = latest.revision !== undefined && !past.includes(latest.revision);
+  if (replied.revision === undefined || isNewer) return undefined;
   if (change.fields.some(({ wire }) => replied.fields[wire] === undefined)) return "outdated";
   // A revision that is computed from the fields that a GET returns stays the same if the GET doesn't return the changed fields.
   const isDifferent = ({ wire }: Field): boolean =>
@@ -235,7 +234,6 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
     isNormalizedForm(compared) ||
     isNotReturned(compared) ||
     (mayBeOfMode(compared) && !isAddress(now)) ||
-    hasNewAddress(compared, seen) ||
     keepsAddress(compared, change, seen) ||
     ((isRepeated || isSameRevision) && mayBeAccepted(compared))
   );
@@ -254,14 +252,6 @@ const mayBeOwn = (compared: ComparedProperty, change: Change, seen: Versions): b
   (mayBeOfMode(compared) && !isComplete(seen.own));
 
 // A service may return the public address, its mode or neither after an update of the mode.
-
-/** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
-function hasNewAddress({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
-  if (before === undefined || field.wire !== "public_ip" || now !== null || !asksForAddress(desired))
-    return false;
-  const known = Object.values(before.fields);
-  return Object.values(object.fields).some((value) => isAddress(value) && !known.includes(value));
-}
 
 /** Reports whether the object still has its former public address, although the update has removed the mode or replaced it. */
 function isStillPublic({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
@@ -315,7 +305,8 @@ export type PossibleReason =
   /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
   /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
-  | "former";
+  | "former"
+  | "none";
 
 /** Returns the reason why the object may have a desired value that the reply doesn't contain. */
 export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason | undefined {
@@ -371,14 +362,11 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const isNewMode = isApplied && isUnspecifiedMode(publicIp);
   const isMode = asksForAddress(publicIp) || isUnspecifiedMode(publicIp);
   const isFormerMode = !isApplied && !isAddressIn(changed) && isMode;
-  // An earlier update has marked the mode if another user had changed the address and the program ignores the change.
-  const former = appliedIn(marks, "publicIp");
-  const isMarked = isFormerMode && former?.word !== undefined && former.value === publicIp;
-  const newMark = isApplied && !isNewMode ? { value: publicIp } : undefined;
+  const mark = isApplied && !isNewMode ? { value: publicIp } : undefined;
   const known = {
     values,
     remoteValues,
-    applied: { publicIp: isMarked ? former : newMark },
+    applied: { publicIp: mark },
     ipAddress: isNewMode ? newAddress(fields, outcome) : olds.ipAddress,
   };
   // The service may omit a new value that means "not set", such as "none" for the address.

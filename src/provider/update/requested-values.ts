@@ -28,8 +28,8 @@ export interface Change {
   readonly former?: RemoteValues | undefined;
   /** The object from which the first request body was built. */
   readonly before?: ApiObject;
-  /** The paths that the update must not change. @default the option `ignoreChanges`, which doesn't apply to creations */
-  readonly ignored?: PropertyPaths;
+  /** The paths that the update must not change. */
+  readonly ignored: PropertyPaths;
 }
 
 /**

@@ -2,16 +2,24 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { propertyPath } from "../../diagnostics/problem";
 import { meansNoAddress } from "../../model/addresses";
-import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
+import { isIgnored, mentionsProperty, withReplaceOnChanges } from "../../model/changes";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
-import { type ComparedProperty, compareProperties, isToChange } from "../../model/property-comparison";
+import {
+  type ComparedProperty,
+  compareProperties,
+  isChangedByOthers,
+  isNormalizedForm,
+  isProven,
+  isToChange,
+  isUpdateApplied,
+} from "../../model/property-comparison";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
-import type { ArgumentName, Field, WireFields } from "../../model/resource-fields";
+import type { ArgumentName, Field } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Patience, readUntil } from "../absence";
 import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
-import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
+import { conflictTable, namesOf } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested-values";
 
 /** The result of an update: the service accepted the PUT, or the object already had the desired values. */
@@ -89,12 +97,12 @@ async function put(
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
-  const { id, olds, news, unsettled = {} } = change;
+  const { id, olds, news, unsettled = {}, ignored } = change;
   const { client, finder } = context.session;
   const { fields } = context.kind;
   requireUnmanagedShown(context.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const sources = { olds: managed, news, current: before.fields, ignored: ignoredBy(context, change) };
+  const sources = { olds: managed, news, current: before.fields, ignored };
   const body = updateBody(fields, sources);
   try {
     return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
@@ -143,31 +151,20 @@ function newerThan(
   );
 }
 
-/** Returns the comparison without ignored properties in the reply, because the body repeats the current values of these properties. */
-function compare(context: Context, change: Change, object: ApiObject): ComparedProperty[] {
-  const ignored = ignoredBy(context, change);
-  const all = compareProperties(
-    context.kind.fields,
-    change,
-    withFieldsRemovedByOthers(context, change, object),
-  );
-  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
-}
-
 /**
- * Returns the fields, with null for each field that another user has removed. Other missing fields may have been removed by this update or
- * an unsettled one.
+ * Returns the comparison with null for each field that another user has removed. Other missing fields may have been removed by this update
+ * or an unsettled one. Ignored properties in the reply are left out, because the body repeats their current values.
  */
-function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
-  const ignored = ignoredBy(context, change);
-  const { news } = change;
-  const others = context.kind.fields.filter(
+function compare({ kind: { fields } }: Context, change: Change, object: ApiObject): ComparedProperty[] {
+  const { ignored, news, olds } = change;
+  const others = fields.filter(
     (field) =>
       !(change.fields.includes(field) && news[field.name] === undefined) &&
       !mayEmpty(change, field.name) &&
       !mentionsProperty(ignored, field.name),
   );
-  return withRemovedFields(others, object, change.olds).fields;
+  const all = compareProperties(fields, change, withRemovedFields(others, object, olds).fields);
+  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
 /** Reports whether an earlier update of unknown outcome requested an empty value. */
@@ -178,30 +175,52 @@ function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
   return value === null || isEmptyObject || meansNoAddress(value);
 }
 
-function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
-  return ignored ?? session.tracker.ignoredBy(news.key);
-}
+/**
+ * The decision about an update with an outdated revision. `applied` means that the object already has the desired values. `retry` means
+ * that the update can be retried, because no managed property has changed. `conflict` contains the conflicting properties, including
+ * properties that the reply omits.
+ */
+type Verdict = "applied" | "retry" | { readonly conflict: readonly ComparedProperty[] };
 
-/** Decides whether the update is applied, can be retried, or conflicts with other changes. */
+/**
+ * Decides whether the object conflicts with the update.
+ *
+ * @param beforeUnknown the comparison before a request that may have been applied, if there was one
+ */
 function judged(
-  context: Context,
+  { kind }: Context,
   change: Change,
   object: ApiObject,
   all: readonly ComparedProperty[],
   beforeUnknown?: readonly ComparedProperty[],
 ): Verdict {
   const { olds } = change;
-  const { unmanaged: seen = {} } = olds;
-  const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
+  const { unmanaged: before = {}, shown = [] } = olds;
+  const now = digestUnmanagedFields(kind.fields, olds, object.fields) ?? {};
   const isRecorded = hasRevisionOf(object, olds);
-  const isKnown = object.revision === undefined || isRecorded;
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
-  const isOwnRemoval = ({ isShown, field: { name } }: ComparedProperty): boolean =>
-    !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
-  const properties = all.filter((compared) => !isOwnRemoval(compared));
+  const properties = all.filter(
+    ({ isShown, field: { name } }) => isShown || !shown.includes(name) || !mayEmpty(change, name),
+  );
+  const isOwn =
+    beforeUnknown !== undefined &&
+    !beforeUnknown.some(isChangedByOthers) &&
+    isUpdateApplied(properties, isNormalizedForm);
   // A refresh doesn't update the digests at the recorded revision, so it couldn't resolve a conflict.
-  const countsNew = ({ name }: Field): boolean => !isRecorded && now[name] !== seen[name];
-  return judgeConflict(properties, { beforeUnknown, countsNew, isKnown });
+  const isKnown = ({ inState, field: { name } }: ComparedProperty): boolean =>
+    inState === undefined && (isRecorded || now[name] === before[name]);
+  const conflict = properties.filter(
+    (compared) => isChangedByOthers(compared) && !(isOwn && isToChange(compared)) && !isKnown(compared),
+  );
+  if (conflict.length > 0) return { conflict };
+  if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
+  if (object.revision === undefined || isRecorded) return "retry";
+  // Many services omit empty fields, so an omitted property may be empty.
+  const omitted = properties.filter(
+    ({ isShown, inState, desired, field }) =>
+      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
+  );
+  return omitted.length === 0 ? "retry" : { conflict: omitted };
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */

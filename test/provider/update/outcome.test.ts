@@ -28,7 +28,7 @@ async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Prope
   const olds = parseRecorded({ ...instanceNews(), revision: "r1" });
   const news = parseDesired(instanceNews({ flavor: "m1.large" }));
   const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
-  const change: Change = { id: "ins-1", olds, news, fields };
+  const change: Change = { id: "ins-1", olds, news, fields, ignored: [] };
   const outcome = await waitUntilApplied(call, change, {
     kind: "accepted",
     accepted: accepted(before),
