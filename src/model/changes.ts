@@ -57,8 +57,12 @@ export function withIgnoredValues<News extends Arguments>(
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
     if (news[name] === undefined || isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
-    if (type === "keys" && !sameValue(field, olds[name], news[name]))
-      return [[name, withIgnoredItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
+    if (type === "keys") {
+      const [old, now]: unknown[] = [olds[name], news[name]];
+      if (!Array.isArray(old) || !Array.isArray(now) || sameValue(field, old, now)) return [];
+      const isLeft = (at: number): boolean => at < old.length && isIgnored(ignored, [name, at]);
+      return [[name, now.map((item, at): unknown => (isLeft(at) ? old[at] : item))]];
+    }
     if (type !== "labels") return [];
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
     const labels = [
@@ -68,11 +72,6 @@ export function withIgnoredValues<News extends Arguments>(
     return [[name, labels.length === 0 ? news[name] && {} : Object.fromEntries(labels)]];
   });
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
-}
-
-function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
-  if (!Array.isArray(old) || !Array.isArray(now)) return now;
-  return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
 /** Returns the fields with the changes in `replaceOnChanges` marked as requiring a replacement. */

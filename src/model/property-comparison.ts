@@ -53,12 +53,14 @@ export function compareProperties(
 ): ComparedProperty[] {
   const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
-    const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
+    const { [field.name]: recordedValue, ipAddress } = wanted.olds;
+    const desired = wanted.news[field.name];
+    const isFolded = isAfterUpdate && field.type === "labels" && !field.keepsCase;
+    const inState = isFolded ? withoutRecasedKeys(recordedValue, desired) : recordedValue;
     // An empty map manages no labels.
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
-    const { ipAddress } = wanted.olds;
     const recorded = { ipAddress, applied: appliedIn(applied, field.name) };
     const address = addressBeside(field, inState, object, recorded);
     // The field may be null with or without the pinned address. Comparing the field wouldn't reveal that the address is lost.
@@ -71,27 +73,24 @@ export function compareProperties(
     const managed = isId ? [known, ...former] : [known, desired, inState];
     const now = address ?? (isLost ? null : remoteValueOf(field, object, ...managed));
     const isShown = now !== undefined;
-    const path = [field.name];
-    const compared = {
-      field,
-      path,
-      property: field.name,
-      inState,
-      known,
-      now,
-      isShown,
-      desired,
-      ipAddress,
-      object,
-    };
+    const compared = { field, inState, known, now, isShown, desired, object };
     if (field.type === "labels" && isShown)
       return eachKey(compared, labelsOf(applied[field.name]), isAfterUpdate);
-    return [{ ...compared, applied: recorded.applied }];
+    return [{ ...compared, ...recorded, path: [field.name], property: field.name }];
   });
 }
 
+/** Returns labels without the keys whose case changes. The service may return the new label under the old key. */
+function withoutRecasedKeys(labels: unknown, desired: unknown): Labels {
+  const own = Object.keys(labelsOf(desired));
+  const folded = own.map((key) => key.toLowerCase());
+  const isKept = ([key]: [string, unknown]): boolean =>
+    own.includes(key) || !folded.includes(key.toLowerCase());
+  return Object.fromEntries(Object.entries(labelsOf(labels)).filter(isKept));
+}
+
 function eachKey(
-  { field, isShown, object, ...labels }: ComparedProperty,
+  { field, isShown, object, ...labels }: Omit<ComparedProperty, "path" | "property">,
   applied: Labels,
   isAfterUpdate: boolean,
 ): ComparedProperty[] {
@@ -223,11 +222,19 @@ export function isNormalizedForm({ field, now, desired, object }: ComparedProper
   );
 }
 
-/** Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. */
+/**
+ * Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. This
+ * applies if the service normalizes the property, and the normalized form of the desired value is unknown.
+ */
 export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
-  const { now, desired } = compared;
+  const { field, inState, known, applied, now, desired } = compared;
   if (isNormalizedForm(compared)) return true;
-  return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(compared);
+  if (desired === undefined || [now, desired].some(isAddress)) return false;
+  const isRemembered = inState !== undefined && !sameValue(field, inState, known);
+  const others = [isRemembered ? known : undefined, applied?.word];
+  if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
+  if (applied === undefined) return isRemembered;
+  return sameValue(field, desired, applied.value) === (applied.word === undefined);
 }
 
 /** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
@@ -237,18 +244,13 @@ export function hasSameCharacters({ now, desired }: ComparedProperty): boolean {
   return shown !== "" && shown === wanted;
 }
 
-/** Reports whether the service normalizes this property, but the normalized form of the desired value is unknown. */
-function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: ComparedProperty): boolean {
-  const isRemembered = inState !== undefined && !sameValue(field, inState, known);
-  const others = [isRemembered ? known : undefined, applied?.word];
-  if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
-  if (applied !== undefined) return sameValue(field, desired, applied.value) === (applied.word === undefined);
-  return isRemembered;
-}
-
-/** Reports whether the service omits the value although it returns the field: it always returns null, or it omits empty labels. */
+/**
+ * Reports whether the service omits the value although it returns the field: it always returns null, it omits empty labels, or it doesn't
+ * return modes that aren't specified.
+ */
 export function isNotReturned({ field, path, inState, known, now, desired }: ComparedProperty): boolean {
-  if ((now ?? null) !== null || field.wire === "public_ip") return false;
+  if ((now ?? null) !== null) return false;
+  if (field.wire === "public_ip") return isUnspecifiedMode(desired);
   return path.length > 1 ? desired === "" : inState !== undefined && known === null && desired !== undefined;
 }
 

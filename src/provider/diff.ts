@@ -42,7 +42,13 @@ export async function diffResource(
   const { journal, tracker } = sessions;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
-  if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
+  if (isNewImport && imported !== id && !isPlaceholder(id)) {
+    const message = `the resource manages ${kind.name} ${id}, but its \`import\` option specifies ${imported}`;
+    const hint =
+      `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
+      "`pulumi state delete <urn>`, and run `pulumi up` again";
+    throw new CloudInfraError("import_differs", message, { hint });
+  }
   const object = sessions.identityOf(kind, id);
   // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
   const isDeleted = tracker.isDeletedResource(key);
@@ -123,18 +129,6 @@ export async function diffResource(
     }
     return plainly;
   }
-}
-
-function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
-  return new CloudInfraError(
-    "import_differs",
-    `the resource manages ${name} ${id}, but its \`import\` option specifies ${imported}`,
-    {
-      hint:
-        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
-        "`pulumi state delete <urn>`, and run `pulumi up` again",
-    },
-  );
 }
 
 /** Returns the secret arguments that the state contains in plaintext, directly or in outputs that are derived from them. */

@@ -22,13 +22,7 @@ import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished
 import { IMPORT_OBJECT, keepWaitingHint, PartialState } from "./partial-state";
 import { confirmCreated, idReused, resultUnclear } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
-import {
-  errorAfterRename,
-  findUnderReportedId,
-  foundUnderOtherId,
-  otherIdError,
-  presentUnlessRenamed,
-} from "./update/changed-id";
+import { errorAfterRename, otherIdError, presentUnlessRenamed, requireSameId } from "./update/changed-id";
 import { compareRequested } from "./update/requested-values";
 import { hintForMissing } from "./warnings";
 
@@ -138,9 +132,8 @@ async function finishPendingUpdate(
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
 ): Promise<Finished> {
-  const rename = { id, state: olds, pending, reported: { id: result, isProof: true } };
-  const other = await findUnderReportedId(context, rename);
-  if (other !== undefined) throw foundUnderOtherId(context, other, rename);
+  const rename = { id, state: olds, pending, reported: result };
+  await requireSameId(context, rename);
   const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
     if (!isCloudInfraError(absence)) throw absence;
     throw await errorAfterRename(context, absence, rename);

@@ -21,13 +21,7 @@ import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, waitForOperationSuccess } from "../context";
 import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
-import {
-  errorAfterRename,
-  findUnderReportedId,
-  foundUnderOtherId,
-  mayBeRenamed,
-  type ReportedId,
-} from "./changed-id";
+import { errorAfterRename, mayBeRenamed, requireSameId } from "./changed-id";
 import {
   isPending,
   outputsAfterUpdate,
@@ -84,11 +78,11 @@ export async function applyUpdate(
   if (outcome.age === "outdated") throw notShownYet(context, change, outcome.own?.revision);
   if (sent.kind === "accepted") await warnOfRemovedProperties(context, sent.before, outcome.object);
   const outs = outputsAfterUpdate(context, change, outcome);
-  if (outcome.unapplied.length === 0) return { outs };
-  const pending = pendingUpdate({ ...change, fields: outcome.unapplied });
-  const unapplied = { change, fields: outcome.unapplied, outs: { ...outs, pending } };
-  if (isPending(written)) throw notYetApplied(context, unapplied);
-  throw new NotApplied(unapplied, possibleReasonFor(change, outcome));
+  const { unapplied } = outcome;
+  if (unapplied.length === 0) return { outs };
+  const left = { ...outs, pending: pendingUpdate({ ...change, fields: unapplied }) };
+  if (isPending(written)) throw notYetApplied(context, change, unapplied, left);
+  throw new NotApplied(id, unapplied, left, possibleReasonFor(change, outcome));
 }
 
 /**
@@ -134,21 +128,19 @@ function fieldsToSet(
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
-/** A change that the service accepted but didn't apply, with the resulting state. */
-interface Unapplied {
-  readonly change: Change;
-  readonly fields: readonly Field[];
-  readonly outs: Recorded;
-}
-
 /** Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks the change. */
-function notYetApplied({ deadline }: Context, { change, fields, outs }: Unapplied): PartialState {
+function notYetApplied(
+  { deadline }: Context,
+  { id, news }: Change,
+  fields: readonly Field[],
+  outs: Recorded,
+): PartialState {
   const names = fields.map(({ name }) => name).join(", ");
   const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
   const hint =
     "Run `pulumi up` again: the service may still apply the change. " +
-    longerTimeoutHint(change.news.timeouts?.update !== undefined);
-  return new PartialState(new CloudInfraError("timeout", message), change.id, outs, hint);
+    longerTimeoutHint(news.timeouts?.update !== undefined);
+  return new PartialState(new CloudInfraError("timeout", message), id, outs, hint);
 }
 
 /** Returns the error for an object with a revision from before the update. An outdated object proves nothing, so it isn't saved. */
@@ -164,7 +156,7 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
     return await writeUpdate(context, change, before);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
+    if (isConfirmedAbsence(error)) throw await errorAfterRename(context, error, renameOf(change));
     const hint =
       error.hint ??
       `${firstFix(error, context.session.settings.provider)}The service may have applied the update. Run \`pulumi up\` again, on any machine, ` +
@@ -183,17 +175,17 @@ async function finishOrKeep(
   context: Context,
   change: Change,
   written: WriteResult,
-): Promise<{ written: WriteResult; reported?: ReportedId }> {
+): Promise<{ written: WriteResult; reported?: string | undefined }> {
   if (written.kind !== "accepted" || written.accepted.kind === "none") return { written };
   const { news } = change;
   if (written.accepted.kind === "object") {
     const { id, fields } = written.accepted.object;
-    return { written, reported: { id, isProof: isSameName(fields.name, news.name) } };
+    return { written, reported: isSameName(fields.name, news.name) ? id : undefined };
   }
   const { operation } = written.accepted;
   try {
     const ended = await waitForOperationSuccess(context, operation);
-    return { written, reported: { id: context.session.client.resultId(ended), isProof: true } };
+    return { written, reported: context.session.client.resultId(ended) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown")
@@ -219,7 +211,8 @@ async function operationFailure(
 ): Promise<CloudInfraError> {
   if (mayBeRenamed(change.olds, pendingUpdate(change))) {
     const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
-    if (isCloudInfraError(seen) && isConfirmedAbsence(seen)) return objectMissing(context, change, seen);
+    if (isCloudInfraError(seen) && isConfirmedAbsence(seen))
+      return errorAfterRename(context, seen, renameOf(change));
   }
   return partialUpdate(change, failure, failure.hint, {
     operation: operationRecord(operation),
@@ -234,33 +227,22 @@ async function readBackOrKeep(
   context: Context,
   change: Change,
   written: WriteResult,
-  reported: ReportedId | undefined,
+  reported: string | undefined,
 ): Promise<UpdateOutcome> {
   const rename = renameOf(change, reported);
-  let other: string | undefined;
   try {
-    other = await findUnderReportedId(context, rename);
-    if (other === undefined) return await waitUntilApplied(context, change, written);
+    await requireSameId(context, rename);
+    return await waitUntilApplied(context, change, written);
   } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, reported);
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error;
+    if (isConfirmedAbsence(error)) throw await errorAfterRename(context, error, rename);
     const hint =
       "The service has accepted the update. Run `pulumi up` again, on any machine, to check its result";
     throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
-  throw foundUnderOtherId(context, other, rename);
 }
 
-function objectMissing(
-  context: Context,
-  change: Change,
-  error: CloudInfraError,
-  reported?: ReportedId,
-): Promise<CloudInfraError> {
-  return errorAfterRename(context, error, renameOf(change, reported));
-}
-
-function renameOf(change: Change, reported?: ReportedId) {
+function renameOf(change: Change, reported?: string) {
   const state = { ...change.olds, ...hiddenInputsOf(change.news) };
   return { id: change.id, state, pending: pendingUpdate(change), reported };
 }
@@ -283,31 +265,28 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 
 /** The error for a change that the service accepted but didn't apply, with the resulting state. */
 export class NotApplied extends CloudInfraError {
-  readonly id: string;
-  readonly fields: readonly Field[];
-  readonly outs: Recorded;
-
-  constructor({ change, fields, outs }: Unapplied, doubt: PossibleReason = "none") {
+  constructor(
+    readonly id: string,
+    readonly fields: readonly Field[],
+    readonly outs: Recorded,
+    reason: PossibleReason,
+  ) {
     const names = fields.map(({ name }) => name).join(", ");
     const listed = fields.map(({ name }) => `"${name}"`).join(", ");
     const options =
       `add the resource option \`replaceOnChanges: [${listed}]\`, ` +
       "or `ignoreChanges` to keep the current value";
-    const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
-    const place =
-      ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it";
+    const place = fields.some(({ addressFields }) => addressFields !== undefined)
+      ? ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it"
+      : "";
     const hints = {
       address:
         'Check in the service whether the instance uses the mode: the service may return the address instead. If so, add `ignoreChanges: ["publicIp"]`',
       normalized: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
       former: `Check in the service whether the object has the value, possibly in a normalized form. If it does, add \`ignoreChanges: [${listed}]\`. If it doesn't, ${options}`,
-      none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
+      none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${place}`,
     } as const;
-    super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint: hints[doubt],
-    });
-    this.id = change.id;
-    this.fields = fields;
-    this.outs = outs;
+    const message = `the service accepted the update, but did not change ${names}`;
+    super("not_applied", message, { hint: hints[reason] });
   }
 }

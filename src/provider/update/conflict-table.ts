@@ -12,7 +12,9 @@ export function conflictTable(
   conflict: readonly ComparedProperty[],
   secrets: Secrets,
 ): readonly string[] {
-  const shown = properties.filter((compared) => conflict.includes(compared) || isToChange(compared));
+  const shown = properties.filter(
+    (compared) => conflict.some(({ property }) => property === compared.property) || isToChange(compared),
+  );
   const rows = [
     ...new Map(shown.map((compared) => [nameOf(compared, secrets), rowOf(compared, secrets)])).values(),
   ];

@@ -8,7 +8,7 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../../model/addresses";
-import { changedFields, labelsOf, sameValue } from "../../model/changes";
+import { changedFields, sameValue } from "../../model/changes";
 import { compareRemoteValues } from "../../model/drift";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
@@ -24,7 +24,7 @@ import {
   mayBeNormalizedForm,
 } from "../../model/property-comparison";
 import { appliedIn, remoteValueOf, remoteValuesAfter } from "../../model/remote-values";
-import { type Arguments, type Field, instanceFields, type RemoteValues } from "../../model/resource-fields";
+import { type Field, instanceFields, type RemoteValues } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context, hasRevisionOf } from "../context";
@@ -192,30 +192,8 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
   return change.fields.filter((field) => unapplied.some((compared) => compared.field === field));
 }
 
-function propertiesAfter(
-  fields: readonly Field[],
-  { olds, news }: Change,
-  { fields: object }: ApiObject,
-): ComparedProperty[] {
-  const wanted = { olds: withoutRecasedKeys(fields, olds, news), news };
-  return compareProperties(fields, wanted, object, { isAfterUpdate: true });
-}
-
-/** Returns the state without label keys whose case changes. The service may return the new label under the old key. */
-function withoutRecasedKeys<Olds extends Arguments>(
-  fields: readonly Field[],
-  olds: Olds,
-  news: Arguments,
-): Olds {
-  const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
-  const kept = labels.map(({ name }) => {
-    const own = Object.keys(labelsOf(news[name]));
-    const folded = own.map((key) => key.toLowerCase());
-    const isKept = ([key]: [string, unknown]): boolean =>
-      own.includes(key) || !folded.includes(key.toLowerCase());
-    return [name, Object.fromEntries(Object.entries(labelsOf(olds[name])).filter(isKept))];
-  });
-  return { ...olds, ...Object.fromEntries(kept) };
+function propertiesAfter(fields: readonly Field[], change: Change, object: ApiObject): ComparedProperty[] {
+  return compareProperties(fields, change, object.fields, { isAfterUpdate: true });
 }
 
 /**
@@ -224,24 +202,18 @@ function withoutRecasedKeys<Olds extends Arguments>(
  * fields that they return. With a new revision, the update may have changed only other fields.
  */
 function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): boolean {
-  const { field, applied, now, desired } = compared;
+  const { field, applied, desired } = compared;
   // An earlier update has already set the desired value, and only its normalized form is unknown.
-  const isRepeated =
-    applied !== undefined && applied.word === undefined && sameValue(field, applied.value, desired);
+  const isRepeated = applied?.word === undefined && sameValue(field, applied?.value, desired);
   const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
   return (
     hasDesiredValue(compared) ||
     isNormalizedForm(compared) ||
     isNotReturned(compared) ||
-    (mayBeOfMode(compared) && !isAddress(now)) ||
     keepsAddress(compared, change, seen) ||
-    ((isRepeated || isSameRevision) && mayBeAccepted(compared))
+    (applied !== undefined && (isRepeated || isSameRevision) && mayBeNormalizedForm(compared))
   );
 }
-
-/** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
-const mayBeAccepted = (compared: ComparedProperty): boolean =>
-  compared.applied !== undefined && mayBeNormalizedForm(compared);
 
 /** Reports whether the service may return the desired value in this form, so that another user need not have changed it. */
 const mayBeOwn = (compared: ComparedProperty, change: Change, seen: Versions): boolean =>
@@ -298,26 +270,24 @@ function isComplete(own: ApiObject | undefined): own is ApiObject {
   return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
 }
 
-/** The reason why the object may have a desired value that the reply doesn't contain. */
-export type PossibleReason =
-  /** The service may return the former address instead of the mode. */
-  | "address"
-  /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
-  | "normalized"
-  /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
-  | "former"
-  | "none";
+/** The reason why an object may have a desired value that the reply doesn't contain. */
+export type PossibleReason = "address" | "normalized" | "former" | "none";
 
-/** Returns the reason why the object may have a desired value that the reply doesn't contain. */
-export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason | undefined {
+/**
+ * Returns the reason why the object may have a desired value that the reply doesn't contain: the service may return the former `address`
+ * instead of the mode, or the value may be `normalized`, which a separate update would prove, because the revision wouldn't change. If the
+ * update changed nothing visible, the object may have the value, or the `former` value may be a form of it.
+ */
+export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason {
   const { object, unapplied, before } = seen;
   const properties = propertiesAfter(unapplied, change, object);
   if (properties.some(mayShowMode)) return "address";
   if (properties.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
-  if (isOneOfMore && properties.some((compared) => differsFromDesired(compared) && mayBeAccepted(compared)))
-    return "normalized";
-  if (before === undefined || !hasRevisionOf(object, before)) return undefined;
+  const isAccepted = (compared: ComparedProperty): boolean =>
+    compared.applied !== undefined && differsFromDesired(compared) && mayBeNormalizedForm(compared);
+  if (isOneOfMore && properties.some(isAccepted)) return "normalized";
+  if (before === undefined || !hasRevisionOf(object, before)) return "none";
   // If the service returns ids instead of names, the name may belong to the current id.
   const areNormalized = Object.keys(change.olds.remoteValues ?? {}).length > 0;
   const mayBeForm = (compared: ComparedProperty): boolean => {
@@ -327,7 +297,7 @@ export function possibleReasonFor(change: Change, seen: UpdateOutcome): Possible
     const mayBeNew = inState === undefined && desired !== undefined && !isNone && !contradicts(compared);
     return mayBeNew || (areNormalized && field.type === "text");
   };
-  return properties.some(mayBeForm) ? "former" : undefined;
+  return properties.some(mayBeForm) ? "former" : "none";
 }
 
 /**

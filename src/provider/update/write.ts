@@ -46,9 +46,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   // Otherwise, the object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
-  const isAgain =
-    hasRevisionOf(current, change.olds) ||
-    judged(context, change, current, compare(context, change, current)) === "retry";
+  const isAgain = hasRevisionOf(current, change.olds) || judged(context, change, current) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
   if (mayBeInOtherForm(before, change.olds)) return { before, isMade: false };
   // Some services keep the revision when a value changes, such as a label.
@@ -176,30 +174,23 @@ function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
 }
 
 /**
- * The decision about an update with an outdated revision. `applied` means that the object already has the desired values. `retry` means
- * that the update can be retried, because no managed property has changed. `conflict` contains the conflicting properties, including
- * properties that the reply omits.
- */
-type Verdict = "applied" | "retry" | { readonly conflict: readonly ComparedProperty[] };
-
-/**
- * Decides whether the object conflicts with the update.
+ * Decides whether the update is already applied, or can be sent or retried because no managed property has changed. Otherwise, returns the
+ * conflicting properties, including properties that the reply omits.
  *
  * @param beforeUnknown the comparison before a request that may have been applied, if there was one
  */
 function judged(
-  { kind }: Context,
+  context: Context,
   change: Change,
   object: ApiObject,
-  all: readonly ComparedProperty[],
   beforeUnknown?: readonly ComparedProperty[],
-): Verdict {
+): "applied" | "retry" | readonly ComparedProperty[] {
   const { olds } = change;
   const { unmanaged: before = {}, shown = [] } = olds;
-  const now = digestUnmanagedFields(kind.fields, olds, object.fields) ?? {};
+  const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isRecorded = hasRevisionOf(object, olds);
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
-  const properties = all.filter(
+  const properties = compare(context, change, object).filter(
     ({ isShown, field: { name } }) => isShown || !shown.includes(name) || !mayEmpty(change, name),
   );
   const isOwn =
@@ -212,7 +203,7 @@ function judged(
   const conflict = properties.filter(
     (compared) => isChangedByOthers(compared) && !(isOwn && isToChange(compared)) && !isKnown(compared),
   );
-  if (conflict.length > 0) return { conflict };
+  if (conflict.length > 0) return conflict;
   if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
   if (object.revision === undefined || isRecorded) return "retry";
   // Many services omit empty fields, so an omitted property may be empty.
@@ -220,7 +211,7 @@ function judged(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
-  return omitted.length === 0 ? "retry" : { conflict: omitted };
+  return omitted.length === 0 ? "retry" : omitted;
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
@@ -231,20 +222,19 @@ function verdict(
   beforeUnknown?: readonly ComparedProperty[],
   refusal?: CloudInfraError,
 ): "applied" | "retry" {
-  const all = compare(context, change, object);
-  const found = judged(context, change, object, all, beforeUnknown);
+  const found = judged(context, change, object, beforeUnknown);
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
   if (found === "applied" && change.unsettled !== undefined) return "retry";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
-  const names = namesOf(found.conflict, secrets);
+  const names = namesOf(found, secrets);
   // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, a refresh uses no list.
   const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   // At the recorded revision, a refresh ignores list items, because they may contain the same values in a different form.
   const isAlone = isOtherField || hasRevisionOf(object, change.olds);
   const refresh = `\`pulumi refresh${isAlone ? " --target <urn>" : ""}\``;
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
-  const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
+  const isReplacement = found.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
     const [judged] = withReplaceOnChanges([field], replaceOnChanges, {
       olds: inputs(now),
@@ -252,9 +242,9 @@ function verdict(
     });
     return judged?.change === "replace";
   });
-  const [message, hint] = found.conflict.some(({ isShown }) => isShown)
+  const [message, hint] = found.some(({ isShown }) => isShown)
     ? [
-        beforeUnknown !== undefined && found.conflict.every(isToChange)
+        beforeUnknown !== undefined && found.every(isToChange)
           ? `a reply to this update was lost, and either this update or another client changed ${names} of ${context.kind.name} ${change.id}`
           : `another client changed ${names} of ${context.kind.name} ${change.id}`,
         `To ${isReplacement ? `replace the ${context.kind.name}` : "apply the program's values"}, run ${refresh}, then \`pulumi up\`. ` +
@@ -267,7 +257,7 @@ function verdict(
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),
-    lines: conflictTable(all, found.conflict, secrets),
+    lines: conflictTable(compare(context, change, object), found, secrets),
     hint: `${hint}. Nothing was overwritten`,
   });
 }
