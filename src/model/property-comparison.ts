@@ -12,7 +12,7 @@ import {
 } from "./addresses";
 import { isChanged, isReference, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
-import { type Arguments, type Field, isMap, type WireFields } from "./resource-fields";
+import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** A managed property in the state, in the service and in the program. Labels are compared one by one if the reply contains labels. */
@@ -67,10 +67,9 @@ export function compareProperties(
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    // If the service returns an id, another object may have the same name. A link contains an id or a name.
-    const isId = hasWord && isReference(field) && isMap(object[field.wire]) && !String(known).includes("/");
-    const former = isId && !isChanged(field, inState, desired) ? [] : [desired];
-    const managed = isId ? [known, ...former] : [known, desired, inState];
+    // Another object may have the same name. If the program doesn't change a reference, only its recorded form identifies the object.
+    const isKept = isReference(field) && !isChanged(field, inState, desired);
+    const managed = isKept ? [known] : [known, desired, inState];
     const now = address ?? (isLost ? null : remoteValueOf(field, object, ...managed));
     const isShown = now !== undefined;
     const compared = { field, inState, known, now, isShown, desired, object };
@@ -139,7 +138,8 @@ const isOtherAddress = (compared: ComparedProperty): boolean => {
 const isBeside = ({ field, desired, object }: ComparedProperty): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
-  [object.public_ip, ...addressesIn(field, object)].includes(desired);
+  ((asksForAddress(desired) && asksForAddress(object.public_ip)) ||
+    [object.public_ip, ...addressesIn(field, object)].includes(desired));
 
 /** Reports whether the service returned null or a word such as "none" for a missing address, and the given value has the same meaning. */
 const isWithoutAddress = ({ field, now, object }: ComparedProperty, value: unknown): boolean =>
@@ -218,7 +218,7 @@ export function isNormalizedForm({ field, now, desired, object }: ComparedProper
     isAddress(now) &&
     asksForAddress(desired) &&
     // The field still contains the mode if a separate field contains the address.
-    addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
+    addressesIn(field, { ...object, [field.wire]: undefined }).every(isPrivate)
   );
 }
 

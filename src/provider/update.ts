@@ -22,7 +22,7 @@ import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished
 import { IMPORT_OBJECT, keepWaitingHint, PartialState } from "./partial-state";
 import { confirmCreated, idReused, resultUnclear } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
-import { errorAfterRename, otherIdError, presentUnlessRenamed, requireSameId } from "./update/changed-id";
+import { otherIdError, requireFound, requireSameId } from "./update/changed-id";
 import { compareRequested } from "./update/requested-values";
 import { hintForMissing } from "./warnings";
 
@@ -134,10 +134,7 @@ async function finishPendingUpdate(
 ): Promise<Finished> {
   const rename = { id, state: olds, pending, reported: result };
   await requireSameId(context, rename);
-  const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
-    if (!isCloudInfraError(absence)) throw absence;
-    throw await errorAfterRename(context, absence, rename);
-  });
+  const object = await requireFound(context, rename);
   const { asked = {} } = pending;
   // A list may be outdated, and a revision may not cover values that aren't shown.
   const isShown = context.kind.fields.every(
@@ -149,7 +146,7 @@ async function finishPendingUpdate(
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
   const { made } = compareRequested(context, olds, pending, object, judge);
-  return { state: { ...olds, ...made, pending: undefined }, asked };
+  return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked };
 }
 
 /** The result of a finished operation: an error, or the id of the object if the operation contains an id. */

@@ -17,11 +17,11 @@ import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
-import { isConfirmedAbsence, requireObject } from "../absence";
+import { isConfirmedAbsence } from "../absence";
 import { type Context, waitForOperationSuccess } from "../context";
 import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
-import { errorAfterRename, mayBeRenamed, requireSameId } from "./changed-id";
+import { errorAfterRename, mayBeRenamed, requireFound, requireSameId } from "./changed-id";
 import {
   isPending,
   outputsAfterUpdate,
@@ -55,15 +55,10 @@ export async function applyUpdate(
   const fields = fieldsToSet(context, { olds, news, ignored, ...earlier });
   const asked: Change = { id, olds, news, fields, ignored, ...earlier };
   const isOthers = earlier.former === undefined;
-  const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error)) throw error;
-    // An earlier update of a killed process may have renamed the object, and thereby changed its id.
-    const rename = renameOf(asked);
-    throw await errorAfterRename(context, error, {
-      ...rename,
-      pending: { ...rename.pending, isUnsure: true },
-    });
-  });
+  // An earlier update of a killed process may have renamed the object, and thereby changed its id.
+  const rename = renameOf(asked);
+  const pending = { ...rename.pending, isUnsure: true };
+  const current = await requireFound(context, { ...rename, pending });
   requireSameObject(context, current, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };

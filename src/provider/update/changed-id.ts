@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { CloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
@@ -58,6 +58,14 @@ export async function requireSameId(context: Context, rename: Rename): Promise<v
   const { id, state, pending, reported: other } = rename;
   if (other === undefined || other === id || !mayBeRenamed(state, pending)) return;
   if ((await find(context, other, state)) !== undefined) throw foundUnderOtherId(context, other, rename);
+}
+
+/** Reads an object that must exist, after an update that may have changed its id. */
+export async function requireFound(context: Context, rename: Rename): Promise<ApiObject> {
+  const { id, state, pending } = rename;
+  return presentUnlessRenamed(context, id, state, pending).catch(async (error: unknown) => {
+    throw isCloudInfraError(error) ? await errorAfterRename(context, error, rename) : error;
+  });
 }
 
 /** Returns the error for an object that isn't found after an update. If its id may have changed, the state keeps the object. */

@@ -4,6 +4,7 @@ import {
   addressesIn,
   asksForAddress,
   isAddress,
+  isPrivate,
   isUnspecifiedMode,
   meansNoAddress,
   publicAddressIn,
@@ -249,7 +250,7 @@ function keepsAddress(compared: ComparedProperty, { fields }: Change, { before, 
 /** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
 function mayShowMode({ field, now, desired, object }: ComparedProperty): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
-  return isForMode && addressesIn(field, object).every((address) => address === now);
+  return isForMode && addressesIn(field, object).every((address) => address === now || isPrivate(address));
 }
 
 /** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */

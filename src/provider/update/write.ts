@@ -228,11 +228,8 @@ function verdict(
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found, secrets);
-  // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, a refresh uses no list.
-  const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
-  // At the recorded revision, a refresh ignores list items, because they may contain the same values in a different form.
-  const isAlone = isOtherField || hasRevisionOf(object, change.olds);
-  const refresh = `\`pulumi refresh${isAlone ? " --target <urn>" : ""}\``;
+  // A list may contain an unrelated field instead of the revision, or values in a different form. With `--target`, a refresh uses no list.
+  const refresh = "`pulumi refresh --target <urn>`";
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
   const isReplacement = found.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
