@@ -34,11 +34,6 @@ export interface ComparedProperty {
   readonly object: WireFields;
 }
 
-export interface ComparedInputs {
-  readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
-  readonly news: DesiredArguments;
-}
-
 /**
  * Compares the state, the object and the inputs property by property.
  *
@@ -47,7 +42,10 @@ export interface ComparedInputs {
  */
 export function compareProperties(
   fields: readonly Field[],
-  wanted: ComparedInputs,
+  wanted: {
+    readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
+    readonly news: DesiredArguments;
+  },
   object: WireFields,
   { isAfterUpdate = false } = {},
 ): ComparedProperty[] {

@@ -121,21 +121,17 @@ export async function diffResource(
       if (entry !== undefined && !isRecordedInState(entry, { key, keyAt: olds.keyAt, id }))
         return { ...plainly, changes: true };
     }
-    // Without an update, the outputs would stay in plaintext in the state.
-    const secret = checkedWithOlds ? newlySecret(olds, news) : [];
+    // Without an update, secret arguments and the outputs that are derived from them would stay in plaintext in the state.
+    const known = [...(olds.secrets ?? []), ...(olds.formerSecrets ?? [])];
+    const secret = (checkedWithOlds ? (news.secrets ?? []) : []).filter(
+      (name) => propertyOf(olds, name) !== undefined && !known.includes(name),
+    );
     if (secret.length > 0) {
       await show(`marking as secret in the state: ${secret.join(", ")}; nothing else changes`);
       return { ...plainly, changes: true };
     }
     return plainly;
   }
-}
-
-/** Returns the secret arguments that the state contains in plaintext, directly or in outputs that are derived from them. */
-function newlySecret(olds: Recorded, news: Desired): string[] {
-  const { secrets: before = [], formerSecrets: sealed = [] } = olds;
-  const { secrets: now = [] } = news;
-  return now.filter((name) => propertyOf(olds, name) !== undefined && ![...before, ...sealed].includes(name));
 }
 
 /**

@@ -78,7 +78,11 @@ export async function read(
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
   // The operation may still fail, so the state doesn't contain the requested values yet.
-  const seen = refreshedState(context, withoutRequested(context, now, pending), state);
+  const { asked = {} } = pending;
+  const open = context.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const absent = Object.fromEntries(open.map(({ wire }) => [wire, undefined]));
+  const unchanged = { ...now, fields: { ...now.fields, ...absent }, isFromOwnUrl: false };
+  const seen = refreshedState(context, unchanged, state);
   // The state keeps the former revision, because the object may already have the revision with which the update ends. An operation that
   // isn't found may also still be running (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
@@ -273,13 +277,6 @@ async function completeIfChanged(context: Context, item: ApiObject, state: Recor
   const { drifted, omitted } = compareWithState(context, item, state);
   if (drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
-}
-
-/** Returns an object without the fields that a running update may still change. */
-function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: Pending): ApiObject {
-  const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
-  const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
-  return { ...object, fields, isFromOwnUrl: false };
 }
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {

@@ -44,7 +44,13 @@ export async function updateResource(
   const ignored = context.session.tracker.ignoredBy(key);
   const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
   if (asked === undefined) return applyUpdate(context, id, state, wanted);
-  const unsettled = unsettledIn(context, asked, state, wanted);
+  // Even if the operation has ended, the service may have set values that it doesn't return, and that the program no longer contains.
+  const open = context.kind.fields.filter((field) => {
+    const { name } = field;
+    const isKnown = [state, wanted].some((known) => sameValue(field, known[name], asked[name] ?? undefined));
+    return Object.hasOwn(asked, name) && !isKnown;
+  });
+  const unsettled = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
   return applyUpdate(context, id, state, wanted, { unsettled, former: asked });
 }
 
@@ -52,24 +58,6 @@ export async function updateResource(
 interface Finished {
   readonly state: Recorded;
   readonly asked?: RemoteValues | undefined;
-}
-
-/**
- * Returns the values of an earlier update that the object doesn't have and the program no longer contains. Even if the operation has ended,
- * the service may have set values that it doesn't return.
- */
-function unsettledIn(
-  { kind }: Context,
-  asked: RemoteValues,
-  state: Recorded,
-  news: Desired,
-): RemoteValues | undefined {
-  const open = kind.fields.filter((field) => {
-    const { name } = field;
-    const isKnown = [state, news].some((known) => sameValue(field, known[name], asked[name] ?? undefined));
-    return Object.hasOwn(asked, name) && !isKnown;
-  });
-  return unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
 }
 
 /**

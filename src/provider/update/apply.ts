@@ -52,7 +52,12 @@ export async function applyUpdate(
   ignored: PropertyPaths = context.session.tracker.ignoredBy(news.key),
 ): Promise<{ outs: Recorded }> {
   const olds = withoutReleased(context, state, news, ignored);
-  const fields = fieldsToSet(context, { olds, news, ignored, ...earlier });
+  const { unsettled = {} } = earlier;
+  const changed = changedFields(context.kind.fields, olds, news);
+  // An earlier update may have set an unsettled field, or may still set it.
+  const isOpen = ({ name }: Field): boolean =>
+    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
+  const fields = context.kind.fields.filter((field) => changed.includes(field) || isOpen(field));
   const asked: Change = { id, olds, news, fields, ignored, ...earlier };
   const isOthers = earlier.former === undefined;
   // An earlier update of a killed process may have renamed the object, and thereby changed its id.
@@ -110,17 +115,6 @@ async function warnOfRemovedProperties(context: Context, before: ApiObject, now:
     `cloudinfra: ${context.kind.name} ${now.id} had ${names} before an update, but not after the update. ` +
       "If the value is still needed, set it again in the service. The provider can't send it in updates.",
   );
-}
-
-/** Returns the changed fields, and the fields that an earlier update may have set or may still set. */
-function fieldsToSet(
-  { kind }: Context,
-  { olds, news, ignored, unsettled = {} }: Pick<Change, "olds" | "news" | "ignored" | "unsettled">,
-): Field[] {
-  const changed = changedFields(kind.fields, olds, news);
-  const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
-  return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
 /** Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks the change. */
