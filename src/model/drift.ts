@@ -1,5 +1,5 @@
-import { hasLostAddress } from "./addresses";
-import { sameValue } from "./changes";
+import { hasLostAddress, isAddress } from "./addresses";
+import { isSameJson, sameValue } from "./changes";
 import { type ComparedProperty, compareProperties, isAssignedAddress } from "./property-comparison";
 import { toProgramValue } from "./remote-values";
 import type { Arguments, Field, RemoteValues, WireFields } from "./resource-fields";
@@ -28,21 +28,30 @@ interface KnownValues {
 /** Compares an object with the recorded remote values. Arguments without a value are unmanaged. */
 export function compareRemoteValues(
   fields: readonly Field[],
-  known: KnownValues,
+  given: KnownValues,
   object: WireFields,
 ): DriftResult {
-  const { values, remoteValues, applied = {}, ipAddress } = known;
+  const { values, remoteValues, applied = {}, ipAddress } = given;
   const recorded = { olds: { ...values, remoteValues, applied, ipAddress }, news: values };
   const managed = fields.filter(({ name }) => values[name] !== undefined);
-  const seen = managed.map((field) => {
+  const seen = managed.map((field): SeenValue => {
     const { name, type } = field;
+    const value = values[name];
     const word = Object.hasOwn(remoteValues, name) ? remoteValues[name] : undefined;
-    const unchanged: ComparedValue = { value: values[name], word, applied: applied[name] };
+    const unchanged: ComparedValue = { value, word, applied: applied[name] };
     const properties = compareProperties([field], recorded, object);
-    const changes = properties.map((compared) => changeOf(compared, known.isOtherForm?.(field)));
+    const isShown = properties[0]?.isShown ?? object[field.wire] !== undefined;
+    const isLost = hasLostAddress(field, ipAddress, object);
+    const isOmitted = !isShown || isLost === undefined;
+    const known = word === undefined ? value : word;
+    const isOtherForm = given.isOtherForm?.(field);
+    const changes = properties.map((compared) =>
+      changeOf(type === "labels" ? compared : { ...compared, known }, isOtherForm),
+    );
     const change = type === "labels" ? joined(properties, changes, word) : changes[0];
-    const isOmitted =
-      hasLostAddress(field, ipAddress, object) === undefined || properties.some(({ isShown }) => !isShown);
+    // The field may be null with or without an address. Comparing the field wouldn't reveal that the address is lost.
+    if (isLost && isAddress(value) && (properties[0]?.now ?? null) === null)
+      return { name, isOmitted, value: undefined, isDrifted: true };
     return { name, isOmitted, ...(change ?? unchanged) };
   });
   const valuesOf = (member: "value" | "word" | "applied"): RemoteValues =>
@@ -54,6 +63,12 @@ export function compareRemoteValues(
     drifted: seen.filter(({ isDrifted }) => isDrifted).map(({ name }) => name),
     omitted: seen.filter(({ isOmitted }) => isOmitted).map(({ name }) => name),
   };
+}
+
+/** The result of comparing one argument. */
+interface SeenValue extends ComparedValue {
+  readonly name: string;
+  readonly isOmitted: boolean;
 }
 
 /** The value of an argument, and its remote value if the two differ. */
@@ -92,10 +107,11 @@ function joined(
   const present = each.filter(({ value }) => value !== undefined);
   const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
   const remote = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
+  const changedWord = isSameJson(remote, value) ? undefined : remote;
   const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
   return {
     value,
-    word: isDrifted ? remote : word,
+    word: isDrifted ? changedWord : word,
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };

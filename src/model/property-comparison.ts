@@ -51,10 +51,8 @@ export function compareProperties(
 ): ComparedProperty[] {
   const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
-    const { [field.name]: recordedValue, ipAddress } = wanted.olds;
+    const { [field.name]: inState, ipAddress } = wanted.olds;
     const desired = wanted.news[field.name];
-    const isFolded = isAfterUpdate && field.type === "labels" && !field.keepsCase;
-    const inState = isFolded ? withoutRecasedKeys(recordedValue, desired) : recordedValue;
     // An empty map manages no labels.
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
@@ -66,24 +64,15 @@ export function compareProperties(
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
     // Another object may have the same name. If the program doesn't change a reference, only its recorded form identifies the object.
+    const former = isReference(field) ? [known] : [known, inState];
     const isKept = isReference(field) && !isChanged(field, inState, desired);
-    const managed = isKept ? [known] : [known, desired, inState];
-    const now = address ?? (isLost ? null : remoteValueOf(field, object, ...managed));
+    const now = address ?? remoteValueOf(field, object, ...(isKept ? [] : [desired]), ...former);
     const isShown = now !== undefined;
     const compared = { field, inState, known, now, isShown, desired, object };
     if (field.type === "labels" && isShown)
       return eachKey(compared, labelsOf(applied[field.name]), isAfterUpdate);
     return [{ ...compared, ...recorded, path: [field.name], property: field.name }];
   });
-}
-
-/** Returns labels without the keys whose case changes. The service may return the new label under the old key. */
-function withoutRecasedKeys(labels: unknown, desired: unknown): Labels {
-  const own = Object.keys(labelsOf(desired));
-  const folded = own.map((key) => key.toLowerCase());
-  const isKept = ([key]: [string, unknown]): boolean =>
-    own.includes(key) || !folded.includes(key.toLowerCase());
-  return Object.fromEntries(Object.entries(labelsOf(labels)).filter(isKept));
 }
 
 function eachKey(

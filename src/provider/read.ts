@@ -172,7 +172,7 @@ async function readRenamed(
   state: Recorded,
   pending: Pending,
 ): Promise<FoundResource | undefined> {
-  const found = await findRenamed(context, { id, state, pending });
+  const found = await findRenamed(context, id, state, pending);
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
   const isShown = other !== undefined && (await lookUp(context, other, state)) !== undefined;

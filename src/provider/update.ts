@@ -22,7 +22,13 @@ import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished
 import { IMPORT_OBJECT, keepWaitingHint, PartialState } from "./partial-state";
 import { confirmCreated, idReused, resultUnclear } from "./reused-ids";
 import { applyUpdate } from "./update/apply";
-import { otherIdError, requireFound, requireSameId } from "./update/changed-id";
+import {
+  errorAfterRename,
+  findUnderReportedId,
+  foundUnderOtherId,
+  otherIdError,
+  presentUnlessRenamed,
+} from "./update/changed-id";
 import { compareRequested } from "./update/requested-values";
 import { hintForMissing } from "./warnings";
 
@@ -120,9 +126,12 @@ async function finishPendingUpdate(
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
 ): Promise<Finished> {
-  const rename = { id, state: olds, pending, reported: result };
-  await requireSameId(context, rename);
-  const object = await requireFound(context, rename);
+  const rename = { id, state: olds, pending, reported: { id: result, isProof: true } };
+  const other = await findUnderReportedId(context, rename);
+  if (other !== undefined) throw foundUnderOtherId(context, other, rename);
+  const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
+    throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
+  });
   const { asked = {} } = pending;
   // A list may be outdated, and a revision may not cover values that aren't shown.
   const isShown = context.kind.fields.every(

@@ -17,11 +17,17 @@ import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
-import { isConfirmedAbsence } from "../absence";
+import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, waitForOperationSuccess } from "../context";
 import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
-import { errorAfterRename, mayBeRenamed, requireFound, requireSameId } from "./changed-id";
+import {
+  errorAfterRename,
+  findUnderReportedId,
+  foundUnderOtherId,
+  mayBeRenamed,
+  type ReportedId,
+} from "./changed-id";
 import {
   isPending,
   outputsAfterUpdate,
@@ -63,7 +69,9 @@ export async function applyUpdate(
   // An earlier update of a killed process may have renamed the object, and thereby changed its id.
   const rename = renameOf(asked);
   const pending = { ...rename.pending, isUnsure: true };
-  const current = await requireFound(context, { ...rename, pending });
+  const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
+    throw isCloudInfraError(error) ? await errorAfterRename(context, error, { ...rename, pending }) : error;
+  });
   requireSameObject(context, current, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
@@ -164,17 +172,17 @@ async function finishOrKeep(
   context: Context,
   change: Change,
   written: WriteResult,
-): Promise<{ written: WriteResult; reported?: string | undefined }> {
+): Promise<{ written: WriteResult; reported?: ReportedId }> {
   if (written.kind !== "accepted" || written.accepted.kind === "none") return { written };
   const { news } = change;
   if (written.accepted.kind === "object") {
     const { id, fields } = written.accepted.object;
-    return { written, reported: isSameName(fields.name, news.name) ? id : undefined };
+    return { written, reported: { id, isProof: isSameName(fields.name, news.name) } };
   }
   const { operation } = written.accepted;
   try {
     const ended = await waitForOperationSuccess(context, operation);
-    return { written, reported: context.session.client.resultId(ended) };
+    return { written, reported: { id: context.session.client.resultId(ended), isProof: true } };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown")
@@ -216,22 +224,24 @@ async function readBackOrKeep(
   context: Context,
   change: Change,
   written: WriteResult,
-  reported: string | undefined,
+  reported: ReportedId | undefined,
 ): Promise<UpdateOutcome> {
   const rename = renameOf(change, reported);
+  let other: string | undefined;
   try {
-    await requireSameId(context, rename);
-    return await waitUntilApplied(context, change, written);
+    other = await findUnderReportedId(context, rename);
+    if (other === undefined) return await waitUntilApplied(context, change, written);
   } catch (error) {
-    if (!isCloudInfraError(error) || error instanceof PartialState) throw error;
+    if (!isCloudInfraError(error)) throw error;
     if (isConfirmedAbsence(error)) throw await errorAfterRename(context, error, rename);
     const hint =
       "The service has accepted the update. Run `pulumi up` again, on any machine, to check its result";
     throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
+  throw foundUnderOtherId(context, other, rename);
 }
 
-function renameOf(change: Change, reported?: string) {
+function renameOf(change: Change, reported?: ReportedId) {
   const state = { ...change.olds, ...hiddenInputsOf(change.news) };
   return { id: change.id, state, pending: pendingUpdate(change), reported };
 }

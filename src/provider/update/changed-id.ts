@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError } from "../../diagnostics/error";
 import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
@@ -10,13 +10,10 @@ import { type Context, fetchOperation, identityOf, objectRefOf } from "../contex
 import { isDeleted } from "../lookup/object-getter";
 import { PartialState } from "../partial-state";
 
-/** An update that may have changed the id of an object. */
-interface Rename {
-  readonly id: string;
-  readonly state: Recorded;
-  readonly pending: Pending;
-  /** The id in the reply or the operation of the update, if it can't belong to a different object. */
-  readonly reported?: string | undefined;
+/** The id in the reply or the operation of an update. `isProof` means that the id can't belong to a different object. */
+export interface ReportedId {
+  readonly id: string | undefined;
+  readonly isProof: boolean;
 }
 
 /** Reports whether an update of unknown outcome has requested a new name. Some services derive ids from names. */
@@ -49,44 +46,47 @@ export async function presentUnlessRenamed(
   return object;
 }
 
-function find(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
-  return findFresh(context, objectRefOf(context.kind, id, state));
+/** Returns the new id in the reply or the operation of an update, if there is an object with that id. */
+export async function findUnderReportedId(
+  context: Context,
+  { id, state, pending, reported }: Rename,
+): Promise<string | undefined> {
+  const other = reported?.isProof ? reported.id : undefined;
+  if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
+  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined
+    ? undefined
+    : other;
 }
 
-/** Throws an error if there is an object with a new id that the reply or the operation of an update contains. */
-export async function requireSameId(context: Context, rename: Rename): Promise<void> {
-  const { id, state, pending, reported: other } = rename;
-  if (other === undefined || other === id || !mayBeRenamed(state, pending)) return;
-  if ((await find(context, other, state)) !== undefined) throw foundUnderOtherId(context, other, rename);
-}
-
-/** Reads an object that must exist, after an update that may have changed its id. */
-export async function requireFound(context: Context, rename: Rename): Promise<ApiObject> {
-  const { id, state, pending } = rename;
-  return presentUnlessRenamed(context, id, state, pending).catch(async (error: unknown) => {
-    throw isCloudInfraError(error) ? await errorAfterRename(context, error, rename) : error;
-  });
+/** An update that may have changed the id of an object. */
+interface Rename {
+  readonly id: string;
+  readonly state: Recorded;
+  readonly pending: Pending;
+  readonly reported?: ReportedId | undefined;
 }
 
 /** Returns the error for an object that isn't found after an update. If its id may have changed, the state keeps the object. */
 export async function errorAfterRename(
   context: Context,
   error: CloudInfraError,
-  rename: Rename,
+  { id, state, pending, reported }: Rename,
 ): Promise<CloudInfraError> {
-  const { id, state, pending } = rename;
   if (!isConfirmedAbsence(error) || !mayBeRenamed(state, pending)) return error;
-  const renamed = await findRenamed(context, rename);
+  const renamed = await findRenamed(context, id, state, pending, reported);
   if (renamed === undefined) return error;
   const { id: other, named } = renamed;
-  if (other !== undefined) return foundUnderOtherId(context, other, rename);
+  if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
   const unclear = notFound(context, id, named);
   return new PartialState(unclear, id, { ...state, pending }, unclear.hint ?? "");
 }
 
 /** Returns the error for an object that was found with a different id. The state records the new id. */
-function foundUnderOtherId(context: Context, other: string, rename: Rename): PartialState {
-  const { id, state, pending } = rename;
+export function foundUnderOtherId(
+  context: Context,
+  other: string,
+  { id, state, pending }: Rename,
+): PartialState {
   return otherIdError(context, id, other, { ...state, pending: { ...pending, otherId: other } });
 }
 
@@ -119,26 +119,32 @@ function notFound({ kind: { name } }: Context, id: string, named: readonly strin
  * @throws CloudInfraError `not_found` if only the name identifies the object
  */
 export async function idAfterRename(context: Context, id: string, state: Recorded): Promise<string> {
-  const { name } = context.kind;
   const pending = state.pending;
-  const other = pending?.otherId;
-  if (pending === undefined || (other === undefined && !mayBeRenamed(state, pending))) return id;
-  const reported = other ?? (await resultIdOfUpdate(context, pending));
-  if (reported !== undefined && (await find(context, reported, state)) !== undefined) return reported;
-  const former = await find(context, id, state);
-  if (other !== undefined) {
-    if (former === undefined) return other;
-    if (isSameObject(former, state)) return id;
-    const message = `${name} ${other} can't be found, and ${id} may now be a different ${name}`;
-    const hint = `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``;
-    throw new CloudInfraError("not_found", message, { hint });
-  }
-  if (former !== undefined && !isOtherObject(former, state)) return id;
-  const found = await findRenamed(context, { id, state, pending, reported });
-  if (found?.id !== undefined) return found.id;
-  const { named } = found ?? { named: [] };
-  if (named.length === 0 && former === undefined) return id;
+  if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
+  if (pending === undefined || !mayBeRenamed(state, pending)) return id;
+  const reported = { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const elsewhere = await findUnderReportedId(context, { id, state, pending, reported });
+  if (elsewhere !== undefined) return elsewhere;
+  const object = await findFresh(context, objectRefOf(context.kind, id, state));
+  if (object !== undefined && !isOtherObject(object, state)) return id;
+  const { id: other, named } = (await findRenamed(context, id, state, pending)) ?? { named: [] };
+  if (other !== undefined || (named.length === 0 && object === undefined)) return other ?? id;
   throw notFound(context, id, named);
+}
+
+async function chooseId(context: Context, id: string, other: string, state: Recorded): Promise<string> {
+  if ((await findFresh(context, objectRefOf(context.kind, other, state))) !== undefined) return other;
+  const former = await findFresh(context, objectRefOf(context.kind, id, state));
+  if (former === undefined) return other;
+  if (isSameObject(former, state)) return id;
+  const { name } = context.kind;
+  throw new CloudInfraError(
+    "not_found",
+    `${name} ${other} can't be found, and ${id} may now be a different ${name}`,
+    {
+      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``,
+    },
+  );
 }
 
 /** Reports whether an object is the recorded object, because a different object may get the former id after a rename. */
@@ -158,30 +164,39 @@ async function resultIdOfUpdate(context: Context, { operation }: Pending): Promi
   return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
 }
 
+/** The new id of an object, if the id is certain, and the ids of all objects with the new name. */
+interface RenamedObject {
+  readonly id?: string | undefined;
+  readonly named: readonly string[];
+}
+
 /**
  * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
  * reply or the operation of the update contains its id. After an accepted update, an object with the same creation date also matches.
  *
- * @returns the new id of the object, if the id is certain, and the ids of all objects with the new name; or `undefined` if the id can't have
- * changed, because it isn't derived from the name
+ * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */
 export async function findRenamed(
   context: Context,
-  { id, state, pending, reported }: Rename,
-): Promise<{ readonly id?: string | undefined; readonly named: readonly string[] } | undefined> {
+  id: string,
+  state: Recorded,
+  pending: Pending,
+  reported?: ReportedId,
+): Promise<RenamedObject | undefined> {
   const { finder, tracker } = context.session;
   const { asked, isUnsure = false } = pending;
-  const other = reported ?? (await resultIdOfUpdate(context, pending));
-  if (other !== undefined && other !== id) return { id: other, named: [] };
-  if (!mayBeDerivedFrom(id, state.name)) return undefined;
+  const { id: other, isProof } = reported ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const isOther = other !== undefined && other !== id;
+  if (isProof && isOther) return { id: other, named: [] };
+  if (!isOther && !mayBeDerivedFrom(id, state.name)) return undefined;
   const objects = await finder.list(objectRefOf(context.kind, id, state), "recent", context);
   const named = [...objects.values()].filter(
     (object) =>
       object.id !== id &&
-      isSameName(object.fields.name, asked?.name) &&
+      (object.id === other || isSameName(object.fields.name, asked?.name)) &&
       !isDeleted(object) &&
       tracker.liveOwner(identityOf(context, object.id)) === undefined,
   );
-  const same = named.filter((object) => !isUnsure && isSameObject(object, state));
+  const same = named.filter((object) => object.id === other || (!isUnsure && isSameObject(object, state)));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

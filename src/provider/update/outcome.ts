@@ -9,7 +9,7 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../../model/addresses";
-import { changedFields, sameValue } from "../../model/changes";
+import { changedFields, labelsOf, sameValue } from "../../model/changes";
 import { compareRemoteValues } from "../../model/drift";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
@@ -54,6 +54,8 @@ export interface UpdateOutcome extends Versions {
    * omits a changed field, so that nothing is known about the update.
    */
   readonly age?: "echo" | "lagging" | "outdated" | undefined;
+  /** Whether `object` comes from the reply, because the object's own URL lags. */
+  readonly isEcho?: boolean;
 }
 
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
@@ -72,18 +74,23 @@ export async function waitUntilApplied(
     return { object, own: object, unapplied: [], isOthers };
   }
   const isLagging = ({ age }: UpdateOutcome): boolean => age === "lagging" || age === "outdated";
-  // With its former revision, the object may still change.
   const isFormer = ({ object }: UpdateOutcome): boolean => hasRevisionOf(object, written.before);
-  const mayChange = (seen: UpdateOutcome): boolean =>
-    isFormer(seen) &&
-    propertiesAfter(change.fields, change, seen.object).some(
-      (compared) => compared.desired !== undefined && !hasDesiredValue(compared),
-    );
   const patienceFor = (seen: UpdateOutcome): Patience => {
     if (isPending(written)) return "deadline";
     const mayBeOlder =
       seen.unapplied.length > 0 || context.session.finder.isListOnly(context.kind, seen.object.id);
     return isLagging(seen) || (isFormer(seen) && mayBeOlder) ? "catching up" : "lag";
+  };
+  // An omitted or normalized field of an object with its former revision may still change.
+  const mayChange = (seen: UpdateOutcome): boolean => {
+    const { fields } = seen.object;
+    const isOmitted = change.fields.some(
+      ({ name, wire }) => change.news[name] !== undefined && fields[wire] === undefined,
+    );
+    const properties = compareProperties(change.fields, change, fields);
+    const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
+    const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
+    return isFormer(seen) && (isOmitted || isUnproven || (mayBeKept && patienceFor(seen) !== "lag"));
   };
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
@@ -110,7 +117,8 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   const age = replied && ageOf(latest, replied, change, pastRevisions(change, sent));
   // Fields that the reply omits are unknown, so their values are kept.
   const object = age ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
-  return { before, own, object, unapplied: unappliedFields(change, { before, own, object }), age };
+  const unapplied = unappliedFields(change, { before, own, object });
+  return { before, own, object, unapplied, age, isEcho: age !== undefined && latest.isFromOwnUrl === true };
 }
 
 /** Compares a read with the reply to the update. Lists may contain no revision. */
@@ -122,6 +130,7 @@ function ageOf(
 ): UpdateOutcome["age"] {
   const isNewer = latest.revision !== undefined && !past.includes(latest.revision);
   if (replied.revision === undefined || isNewer) return undefined;
+  if (latest.revision === undefined) return "echo";
   if (change.fields.some(({ wire }) => replied.fields[wire] === undefined)) return "outdated";
   // A revision that is computed from the fields that a GET returns stays the same if the GET doesn't return the changed fields.
   const isDifferent = ({ wire }: Field): boolean =>
@@ -186,15 +195,28 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
     const { field, property, isShown, now } = compared;
     const isAsBefore = isShown && sameValue(field, now, valuesBefore.get(property));
     const isOtherwise = contradicts(compared) && contradicted.includes(property);
-    const isOld =
-      isOtherwise || isStillPublic(compared, seen) || (isAsBefore && !mayBeSet(compared, change, seen));
-    return isToChange(compared) && isOld;
+    const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
+    return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));
   });
   return change.fields.filter((field) => unapplied.some((compared) => compared.field === field));
 }
 
 function propertiesAfter(fields: readonly Field[], change: Change, object: ApiObject): ComparedProperty[] {
-  return compareProperties(fields, change, object.fields, { isAfterUpdate: true });
+  const olds = withoutRecasedKeys(fields, change);
+  return compareProperties(fields, { olds, news: change.news }, object.fields, { isAfterUpdate: true });
+}
+
+/** Returns the state without label keys whose case changes. The service may return the new label under the old key. */
+function withoutRecasedKeys(fields: readonly Field[], { olds, news }: Change): Recorded {
+  const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
+  const kept = labels.map(({ name }) => {
+    const own = Object.keys(labelsOf(news[name]));
+    const folded = own.map((key) => key.toLowerCase());
+    const isKept = ([key]: [string, unknown]): boolean =>
+      own.includes(key) || !folded.includes(key.toLowerCase());
+    return [name, Object.fromEntries(Object.entries(labelsOf(olds[name])).filter(isKept))];
+  });
+  return { ...olds, ...Object.fromEntries(kept) };
 }
 
 /**
@@ -212,9 +234,13 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
     isNormalizedForm(compared) ||
     isNotReturned(compared) ||
     keepsAddress(compared, change, seen) ||
-    (applied !== undefined && (isRepeated || isSameRevision) && mayBeNormalizedForm(compared))
+    ((isRepeated || isSameRevision) && mayBeAccepted(compared))
   );
 }
+
+/** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
+const mayBeAccepted = (compared: ComparedProperty): boolean =>
+  compared.applied !== undefined && differsFromDesired(compared) && mayBeNormalizedForm(compared);
 
 /** Reports whether the service may return the desired value in this form, so that another user need not have changed it. */
 const mayBeOwn = (compared: ComparedProperty, change: Change, seen: Versions): boolean =>
@@ -225,6 +251,13 @@ const mayBeOwn = (compared: ComparedProperty, change: Change, seen: Versions): b
   (mayBeOfMode(compared) && !isComplete(seen.own));
 
 // A service may return the public address, its mode or neither after an update of the mode.
+
+/** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
+function hasNewAddress({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
+  if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
+  const known = Object.values(before?.fields ?? {});
+  return Object.values(object.fields).some((value) => isAddress(value) && !known.includes(value));
+}
 
 /** Reports whether the object still has its former public address, although the update has removed the mode or replaced it. */
 function isStillPublic({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
@@ -281,13 +314,11 @@ export type PossibleReason = "address" | "normalized" | "former" | "none";
  */
 export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason {
   const { object, unapplied, before } = seen;
-  const properties = propertiesAfter(unapplied, change, object);
+  const properties = compareProperties(unapplied, change, object.fields, { isAfterUpdate: true });
   if (properties.some(mayShowMode)) return "address";
   if (properties.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
-  const isAccepted = (compared: ComparedProperty): boolean =>
-    compared.applied !== undefined && differsFromDesired(compared) && mayBeNormalizedForm(compared);
-  if (isOneOfMore && properties.some(isAccepted)) return "normalized";
+  if (isOneOfMore && properties.some(mayBeAccepted)) return "normalized";
   if (before === undefined || !hasRevisionOf(object, before)) return "none";
   // If the service returns ids instead of names, the name may belong to the current id.
   const areNormalized = Object.keys(change.olds.remoteValues ?? {}).length > 0;
@@ -333,11 +364,14 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const isNewMode = isApplied && isUnspecifiedMode(publicIp);
   const isMode = asksForAddress(publicIp) || isUnspecifiedMode(publicIp);
   const isFormerMode = !isApplied && !isAddressIn(changed) && isMode;
-  const mark = isApplied && !isNewMode ? { value: publicIp } : undefined;
+  // An earlier update has marked the mode if another user had changed the address and the program ignores the change.
+  const former = appliedIn(marks, "publicIp");
+  const isMarked = isFormerMode && former?.word !== undefined && former.value === publicIp;
+  const newMark = isApplied && !isNewMode ? { value: publicIp } : undefined;
   const known = {
     values,
     remoteValues,
-    applied: { publicIp: mark },
+    applied: { publicIp: isMarked ? former : newMark },
     ipAddress: isNewMode ? newAddress(fields, outcome) : olds.ipAddress,
   };
   // The service may omit a new value that means "not set", such as "none" for the address.
@@ -360,7 +394,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
       isTheirAddress && { publicIp: { value: publicIp, word: remoteValues.publicIp ?? publicIp } },
     ),
     // The object's own URL may return the new values in a different form than the reply to the update.
-    before: { ...olds, revision: undefined, shown: outcome.age ? undefined : olds.shown },
+    before: { ...olds, revision: undefined, shown: outcome.isEcho ? undefined : olds.shown },
   });
 }
 
