@@ -31,7 +31,7 @@ export async function checkResource(
   sessions: Sessions,
   log: StatusLogs,
   { olds, news }: CheckedInputs,
-): Promise<ReturnType<typeof check>> {
+): Promise<CheckResult> {
   const findings = await recordAndInspectCheck(kind, sessions, log, { olds, news });
   const checked = check(kind, { olds, news }, findings);
   const { key } = checked.inputs;
@@ -39,6 +39,13 @@ export async function checkResource(
   if (key !== undefined && !isUnknown(key))
     sessions.tracker.recordProgramValues(key, { ...programValuesOf(news), isAutonamed }, news);
   return checked;
+}
+
+/** The checked inputs. */
+interface CheckResult {
+  readonly inputs: Desired;
+  /** The reasons why the inputs are invalid. */
+  readonly failures: readonly string[];
 }
 
 /**
@@ -51,7 +58,7 @@ export function check(
   kind: Kind,
   { olds, news: declared }: CheckedInputs,
   { unfinished: left, failure }: CheckFindings = {},
-): { readonly inputs: Desired; readonly failures: readonly string[] } {
+): CheckResult {
   const { given } = declared;
   const news = left === undefined ? declared : { ...declared, key: left.named.key, keyAt: left.at };
   const namedBefore = left?.named ?? olds ?? {};

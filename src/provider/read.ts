@@ -143,7 +143,7 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   // If the service supports only lists, consecutive lists may come from the same outdated replica.
   const mayBeOutdated = found === undefined && isNew && finder.isListOnly(ref.kind, id);
   const object = mayBeOutdated ? await findListed(context, ref) : found;
-  // If only the ETag header contains the actual revision, a field of a list item has a different meaning.
+  // If only the ETag header contains the actual revision, a field of a list item has a different meaning. List items have no ETag header.
   const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
   return object && isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
 }

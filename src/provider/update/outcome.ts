@@ -305,13 +305,17 @@ function isComplete(own: ApiObject | undefined): own is ApiObject {
 }
 
 /** The reason why an object may have a desired value that the reply doesn't contain. */
-export type PossibleReason = "address" | "normalized" | "former" | "none";
+export type PossibleReason =
+  /** The service may return the former address instead of the mode. */
+  | "address"
+  /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
+  | "normalized"
+  /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
+  | "former"
+  /** Nothing indicates that the object has the value. */
+  | "none";
 
-/**
- * Returns the reason why the object may have a desired value that the reply doesn't contain: the service may return the former `address`
- * instead of the mode, or the value may be `normalized`, which a separate update would prove, because the revision wouldn't change. If the
- * update changed nothing visible, the object may have the value, or the `former` value may be a form of it.
- */
+/** Returns the reason why the object may have a desired value that the reply doesn't contain. */
 export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason {
   const { object, unapplied, before } = seen;
   const properties = compareProperties(unapplied, change, object.fields, { isAfterUpdate: true });
@@ -425,9 +429,9 @@ function recordOf(
     replied === undefined ? others.length === 0 : sameValue(field, valueIn(object), replied);
   const source = isSameState || isUnchanged ? object : reply;
   const remoteValues = remoteValuesAfter([field], news, source?.fields ?? {});
-  const isUnknown = !isSameState && own?.fields[wire] === undefined;
-  const unknown = others.filter(({ isShown, desired }) => isUnknown && isShown && desired !== undefined);
-  const marks = unknown.map(({ path: [, label], desired: value }) =>
+  const isProven = isSameState || own?.fields[wire] !== undefined;
+  const unproven = others.filter(({ isShown, desired }) => !isProven && isShown && desired !== undefined);
+  const marks = unproven.map(({ path: [, label], desired: value }) =>
     label === undefined ? { value } : { [label]: { value } },
   );
   if (marks.length > 0) return { remoteValues, applied: { [name]: Object.assign({}, ...marks) } };
