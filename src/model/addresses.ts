@@ -9,24 +9,6 @@ interface RecordedAddress {
   readonly applied?: { readonly value: unknown } | undefined;
 }
 
-/**
- * Reports whether the service assigned this address after it had returned a mode, such as "auto", or no value. If the state or the reply
- * contains a different address, another user has set this address. An unspecified mode has an address only if the state contains it.
- */
-export function isLateAddress(
-  field: Field,
-  known: { value: unknown; word?: unknown } & RecordedAddress,
-  now: unknown,
-  object: WireFields,
-): boolean {
-  const { value, word = value, applied, ipAddress } = known;
-  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
-  const hasAddress = asksForAddress(value) || (isUnspecifiedMode(value) && now === ipAddress);
-  const wasMode = hasAddress && (word === null || word === value);
-  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
-  return wasMode && others.every((other) => other === now);
-}
-
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
 /** Reports whether a `publicIp` value lets the service choose an address. "auto" is the only such mode in the specification (§2.2). */

@@ -2,8 +2,14 @@ import { hash } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { SSH_KEY } from "../diagnostics/redact";
-import { labelsOf } from "./labels";
 import { type Arguments, type Field, isMap, isUnknown, type Json } from "./resource-fields";
+
+export type Labels = Readonly<Record<string, Json>>;
+
+/** Returns labels as a map, or an empty map if the value is not a map. */
+export function labelsOf(value: unknown): Labels {
+  return isMap(value) ? value : {};
+}
 
 /** Returns the fields with different values. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
@@ -51,8 +57,12 @@ export function withIgnoredValues<News extends Arguments>(
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
     if (news[name] === undefined || isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
-    if (type === "keys" && !sameValue(field, olds[name], news[name]))
-      return [[name, withIgnoredItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
+    if (type === "keys") {
+      const [old, now]: unknown[] = [olds[name], news[name]];
+      if (!Array.isArray(old) || !Array.isArray(now) || sameValue(field, old, now)) return [];
+      const isLeft = (at: number): boolean => at < old.length && isIgnored(ignored, [name, at]);
+      return [[name, now.map((item, at): unknown => (isLeft(at) ? old[at] : item))]];
+    }
     if (type !== "labels") return [];
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
     const labels = [
@@ -62,11 +72,6 @@ export function withIgnoredValues<News extends Arguments>(
     return [[name, labels.length === 0 ? news[name] && {} : Object.fromEntries(labels)]];
   });
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
-}
-
-function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
-  if (!Array.isArray(old) || !Array.isArray(now)) return now;
-  return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
 /** Returns the fields with the changes in `replaceOnChanges` marked as requiring a replacement. */
@@ -130,9 +135,9 @@ function comparable(field: Field, value: unknown): unknown {
  * object, or otherwise the id. Other members of the object, such as prices, are ignored. An object that replaces the public address
  * contains the address, unless its id is one of the `own` values.
  */
-export function referencedValue({ type, addressFields }: Field, remote: unknown, ...own: unknown[]): unknown {
-  if (type !== "text") return remote;
-  if (addressFields === undefined)
+export function referencedValue(field: Field, remote: unknown, ...own: unknown[]): unknown {
+  if (field.type !== "text") return remote;
+  if (isReference(field))
     return own.find((value) => refersTo(remote, value)) ?? referencedId(remote, REFERENCE_MEMBERS);
   const id = referencedId(remote);
   if (!isMap(remote) || own.some((value) => isSameJson(value, id))) return id;
@@ -141,6 +146,11 @@ export function referencedValue({ type, addressFields }: Field, remote: unknown,
       (address) => typeof address === "string" && isIP(address) > 0,
     ) ?? id
   );
+}
+
+/** Reports whether a property identifies another object, so that the service may return this object or a link to it. */
+export function isReference({ name, type, addressFields }: Field): boolean {
+  return type === "text" && addressFields === undefined && name !== "name";
 }
 
 const REFERENCE_MEMBERS = ["id", "uuid", "slug", "name", "original_name"];

@@ -3,9 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { REVISION_FIELDS } from "../api/objects";
 import { addressesIn, addressFieldsBeside, isAddress, isPrivate } from "./addresses";
-import { isSameJson } from "./changes";
-import { type Labels, labelsOf, remoteKeysOf } from "./labels";
-import { remoteValuesAfter } from "./remote-values";
+import { isSameJson, type Labels, labelsOf } from "./changes";
+import { remoteKeysOf, remoteValuesAfter } from "./remote-values";
 import {
   type Arguments,
   type Field,
@@ -50,25 +49,27 @@ interface Service {
 
 /** Returns the outputs of a resource. An output with the name of an argument has the argument's value, as in previews. */
 export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Recorded {
-  const { unmanaged: before } = known.before;
-  const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
+  const { before } = known;
+  const { fields } = object;
+  const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, fields, before.unmanaged);
+  const description = textOrPrevious(fields, "description", before.description);
   const own =
     context.kind === projectKind
-      ? projectOutputs(object, known)
+      ? { description, createdAt: createdAt(fields, before) }
       : instanceOutputs(context, object, known, unmanaged);
   const state = {
     ...own,
     ...known.values,
     ...hiddenInputsOf(known.hidden),
     endpoint: context.session.client.endpoint,
-    isResumed: known.before.isResumed,
+    isResumed: before.isResumed,
     remoteValues: unlessEmpty(known.remoteValues),
     applied: unlessEmpty(known.applied),
     unmanaged,
     keepsCase: keepsCase(context.kind, object, known),
     // Lists have no ETag header, and other replies may omit the header.
     isRevisionInHeader:
-      object.isInHeaderOnly || (!object.isFromOwnUrl && known.before.isRevisionInHeader) ? true : undefined,
+      object.isInHeaderOnly || (!object.isFromOwnUrl && before.isRevisionInHeader) ? true : undefined,
     shown: shownProperties(context, object, known, unmanaged),
   };
   return recorded(toPlainJson(state));
@@ -89,26 +90,21 @@ function keepsCase({ fields }: Kind, object: ApiObject, { values, before }: Outp
  * `undefined` if the object's own URL has never returned the object with its revision.
  */
 function shownProperties(
-  context: Service,
+  { kind }: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before }: OutputSources,
   unmanaged: RemoteValues = {},
-): string[] | undefined {
-  const { shown: known } = before;
-  const isComplete = isFromOwnUrl && revision !== undefined;
-  const isShown = (name: string, isThere: boolean): boolean =>
-    isComplete ? isThere : known?.includes(name) === true;
-  const optional = context.kind.fields.filter(
+): readonly string[] | undefined {
+  const optional = kind.fields.filter(
     ({ argument, name }) => argument === "optional" && (values[name] ?? unmanaged[name]) !== undefined,
   );
-  const hasAddress = context.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
-  if (!isComplete && known === undefined) return undefined;
-  return [
-    ...optional
-      .filter(({ name, wire }) => isShown(name, (fields[wire] ?? "") !== ""))
-      .map(({ name }) => name),
-    ...(isShown(ADDRESS_OUTPUT, hasAddress) ? [ADDRESS_OUTPUT] : []),
-  ];
+  if (!isFromOwnUrl || revision === undefined) {
+    const names = [...optional.map(({ name }): string => name), ADDRESS_OUTPUT];
+    return before.shown?.filter((name) => names.includes(name));
+  }
+  const shown = optional.filter(({ wire }) => (fields[wire] ?? "") !== "").map(({ name }) => name);
+  const hasAddress = kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
+  return hasAddress ? [...shown, ADDRESS_OUTPUT] : shown;
 }
 
 export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
@@ -126,13 +122,6 @@ export function initialOutputs(
   return outputsOf(context, object, { hidden, values, remoteValues, before: {} });
 }
 
-function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Outputs {
-  return {
-    description: textOrPrevious(fields, "description", before.description),
-    createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
-  };
-}
-
 function instanceOutputs(
   { session, kind }: Service,
   { id, fields, revision }: ApiObject,
@@ -141,16 +130,19 @@ function instanceOutputs(
 ): Outputs {
   const { before } = known;
   const { endpoint } = session.client;
+  const url = textOrPrevious(fields, "url", atEndpoint(endpoint, before));
   const own = {
     status: textOrPrevious(fields, "status", before.status),
-    createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
-    url:
-      textOrPrevious(fields, "url", atEndpoint(endpoint, before)) ??
-      `${endpoint}/instances/${encodeURIComponent(id)}`,
+    createdAt: createdAt(fields, before),
+    url: url ?? `${endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
     additionalProperties: others(fields, consultedFields(kind, session.settings), before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+function createdAt(fields: WireFields, before: Outputs): unknown {
+  return sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt);
 }
 
 /** Returns the recorded URL of an object. If the service has moved, returns the URL at the new endpoint. */
@@ -274,11 +266,8 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
   const addresses = shown.includes(ADDRESS_OUTPUT)
     ? fields.filter((field) => addressesIn(field, object.fields).length === 0).flatMap(addressFieldsBeside)
     : [];
-  const names = [...removed.map(({ wire }) => wire), ...addresses];
-  return {
-    ...object,
-    fields: { ...object.fields, ...Object.fromEntries(names.map((name) => [name, null])) },
-  };
+  const absent = [...removed.map(({ wire }) => wire), ...addresses].map((name) => [name, null]);
+  return { ...object, fields: { ...object.fields, ...Object.fromEntries(absent) } };
 }
 
 const DIGEST_CHARACTERS = 12;

@@ -1,4 +1,3 @@
-import type { ApiObject } from "../api/client";
 import { accessor } from "../diagnostics/problem";
 import {
   addressBeside,
@@ -6,13 +5,12 @@ import {
   asksForAddress,
   hasLostAddress,
   isAddress,
-  isLateAddress,
   isPrivate,
   isShownByAddress,
+  isUnspecifiedMode,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, sameValue, sshKeysIn } from "./changes";
-import { type Labels, labelsOf } from "./labels";
+import { isChanged, isReference, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import type { Arguments, Field, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
@@ -36,11 +34,6 @@ export interface ComparedProperty {
   readonly object: WireFields;
 }
 
-export interface ComparedInputs {
-  readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
-  readonly news: DesiredArguments;
-}
-
 /**
  * Compares the state, the object and the inputs property by property.
  *
@@ -49,47 +42,41 @@ export interface ComparedInputs {
  */
 export function compareProperties(
   fields: readonly Field[],
-  wanted: ComparedInputs,
+  wanted: {
+    readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
+    readonly news: DesiredArguments;
+  },
   object: WireFields,
   { isAfterUpdate = false } = {},
 ): ComparedProperty[] {
   const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
-    const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
+    const { [field.name]: inState, ipAddress } = wanted.olds;
+    const desired = wanted.news[field.name];
     // An empty map manages no labels.
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
-    const { ipAddress } = wanted.olds;
     const recorded = { ipAddress, applied: appliedIn(applied, field.name) };
     const address = addressBeside(field, inState, object, recorded);
     // The field may be null with or without the pinned address. Comparing the field wouldn't reveal that the address is lost.
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    const now = address ?? remoteValueOf(field, object, desired, known, inState);
+    // Another object may have the same name. If the program doesn't change a reference, only its recorded form identifies the object.
+    const former = isReference(field) ? [known] : [known, inState];
+    const isKept = isReference(field) && !isChanged(field, inState, desired);
+    const now = address ?? remoteValueOf(field, object, ...(isKept ? [] : [desired]), ...former);
     const isShown = now !== undefined;
-    const path = [field.name];
-    const compared = {
-      field,
-      path,
-      property: field.name,
-      inState,
-      known,
-      now,
-      isShown,
-      desired,
-      ipAddress,
-      object,
-    };
+    const compared = { field, inState, known, now, isShown, desired, object };
     if (field.type === "labels" && isShown)
       return eachKey(compared, labelsOf(applied[field.name]), isAfterUpdate);
-    return [{ ...compared, applied: recorded.applied }];
+    return [{ ...compared, ...recorded, path: [field.name], property: field.name }];
   });
 }
 
 function eachKey(
-  { field, isShown, object, ...labels }: ComparedProperty,
+  { field, isShown, object, ...labels }: Omit<ComparedProperty, "path" | "property">,
   applied: Labels,
   isAfterUpdate: boolean,
 ): ComparedProperty[] {
@@ -138,7 +125,8 @@ const isOtherAddress = (compared: ComparedProperty): boolean => {
 const isBeside = ({ field, desired, object }: ComparedProperty): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
-  [object.public_ip, ...addressesIn(field, object)].includes(desired);
+  ((asksForAddress(desired) && asksForAddress(object.public_ip)) ||
+    [object.public_ip, ...addressesIn(field, object)].includes(desired));
 
 /** Reports whether the service returned null or a word such as "none" for a missing address, and the given value has the same meaning. */
 const isWithoutAddress = ({ field, now, object }: ComparedProperty, value: unknown): boolean =>
@@ -177,14 +165,18 @@ export const isChangedByOthers = (compared: ComparedProperty): boolean =>
   !isWithoutAddress(compared, compared.known) &&
   !isAssignedAddress(compared);
 
-const isAssignedAddress = ({
-  field,
-  inState: value,
-  known: word,
-  now,
-  object,
-  ...more
-}: ComparedProperty): boolean => isLateAddress(field, { value, word, ...more }, now, object);
+/**
+ * Reports whether the service assigned this address after it had returned a mode, such as "auto", or no value. If the state or the reply
+ * contains a different address, another user has set this address. An unspecified mode has an address only if the state contains it.
+ */
+export function isAssignedAddress(compared: ComparedProperty): boolean {
+  const { field, inState, known, applied, now, ipAddress, object } = compared;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  const hasAddress = asksForAddress(inState) || (isUnspecifiedMode(inState) && now === ipAddress);
+  const wasMode = hasAddress && ((known ?? null) === null || known === inState);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
+  return wasMode && others.every((other) => other === now);
+}
 
 /** Reports whether all changed properties in the reply have the values that an update requested, perhaps in a normalized form. */
 export function isUpdateApplied(
@@ -213,15 +205,23 @@ export function isNormalizedForm({ field, now, desired, object }: ComparedProper
     isAddress(now) &&
     asksForAddress(desired) &&
     // The field still contains the mode if a separate field contains the address.
-    addressesIn(field, { ...object, [field.wire]: undefined }).length === 0
+    addressesIn(field, { ...object, [field.wire]: undefined }).every(isPrivate)
   );
 }
 
-/** Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. */
+/**
+ * Reports whether the remote value may be a normalized form of the desired value, which doesn't prove that an update was applied. This
+ * applies if the service normalizes the property, and the normalized form of the desired value is unknown.
+ */
 export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
-  const { now, desired } = compared;
+  const { field, inState, known, applied, now, desired } = compared;
   if (isNormalizedForm(compared)) return true;
-  return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(compared);
+  if (desired === undefined || [now, desired].some(isAddress)) return false;
+  const isRemembered = inState !== undefined && !sameValue(field, inState, known);
+  const others = [isRemembered ? known : undefined, applied?.word];
+  if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
+  if (applied === undefined) return isRemembered;
+  return sameValue(field, desired, applied.value) === (applied.word === undefined);
 }
 
 /** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
@@ -231,18 +231,13 @@ export function hasSameCharacters({ now, desired }: ComparedProperty): boolean {
   return shown !== "" && shown === wanted;
 }
 
-/** Reports whether the service normalizes this property, but the normalized form of the desired value is unknown. */
-function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: ComparedProperty): boolean {
-  const isRemembered = inState !== undefined && !sameValue(field, inState, known);
-  const others = [isRemembered ? known : undefined, applied?.word];
-  if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
-  if (applied !== undefined) return sameValue(field, desired, applied.value) === (applied.word === undefined);
-  return isRemembered;
-}
-
-/** Reports whether the service omits the value although it returns the field: it always returns null, or it omits empty labels. */
+/**
+ * Reports whether the service omits the value although it returns the field: it always returns null, it omits empty labels, or it doesn't
+ * return modes that aren't specified.
+ */
 export function isNotReturned({ field, path, inState, known, now, desired }: ComparedProperty): boolean {
-  if ((now ?? null) !== null || field.wire === "public_ip") return false;
+  if ((now ?? null) !== null) return false;
+  if (field.wire === "public_ip") return isUnspecifiedMode(desired);
   return path.length > 1 ? desired === "" : inState !== undefined && known === null && desired !== undefined;
 }
 
@@ -261,30 +256,3 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 
 type Compared = Pick<ComparedProperty, "field" | "now" | "desired"> &
   Partial<Pick<ComparedProperty, "inState">>;
-
-/**
- * Reports whether the object may still have its former address, although the update has set a mode. Some services return an address instead
- * of a mode, so a pinned address can't be distinguished from an assigned address. If the state contains a pinned address, only a new
- * revision without other changes proves the update.
- */
-export function keepsAddress(
-  compared: ComparedProperty,
-  { fields }: { readonly fields: readonly Field[] },
-  { own, before }: { readonly own?: ApiObject | undefined; readonly before?: ApiObject },
-): boolean {
-  const isChanged = own?.revision !== undefined && fields.length === 1;
-  if (before === undefined || !mayShowMode(compared) || (isPinned(compared) && !isChanged)) return false;
-  return sameValue(compared.field, compared.now, remoteValueOf(compared.field, before.fields));
-}
-
-/** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
-export function mayShowMode({ field, now, desired, object }: ComparedProperty): boolean {
-  const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
-  return isForMode && addressesIn(field, object).every((address) => address === now);
-}
-
-/** Reports whether the state contains an address that doesn't come from a mode. */
-function isPinned({ inState, applied }: ComparedProperty): boolean {
-  const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
-  return isAddress(inState) && !isOfMode;
-}

@@ -1,7 +1,15 @@
-import { addressBeside, hasLostAddress, isAddress, isLateAddress, meansNoAddress } from "./addresses";
-import { isSameJson, referencedValue, sameValue } from "./changes";
-import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
-import type { Arguments, Field, Json, RemoteValues, WireFields } from "./resource-fields";
+import { meansNoAddress } from "./addresses";
+import { isReference, type Labels, labelsOf, referencedValue, sameValue } from "./changes";
+import {
+  type Arguments,
+  type Field,
+  isMap,
+  type Json,
+  type Kind,
+  type RemoteValues,
+  type WireFields,
+} from "./resource-fields";
+import type { Recorded } from "./state";
 
 /** Returns the remote value of a field, or `undefined` if the reply omits it. Labels include only the keys in `managed` values. */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
@@ -39,9 +47,8 @@ export function remoteValuesAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    const isReference = field.type === "text" && field.addressFields === undefined;
-    // Other references are recorded by their id, because the object that has the name may change.
-    const remote = remoteValueOf(field, object, ...(isReference ? [] : [value]));
+    // References are recorded by their id, because the object that has the name may change.
+    const remote = remoteValueOf(field, object, ...(isReference(field) ? [] : [value]));
     if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;
@@ -63,127 +70,6 @@ function isApplied(pair: unknown): pair is Applied {
   return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
-export interface DriftResult {
-  /** The arguments, with remote values for all arguments that another user has changed. */
-  readonly values: Arguments;
-  readonly remoteValues: RemoteValues;
-  /** The applied values of changed arguments, if their remote values are known. */
-  readonly applied: RemoteValues;
-  /** The names of the arguments that another user has changed, and of the arguments that the reply omits. */
-  readonly drifted: readonly string[];
-  readonly omitted: readonly string[];
-}
-
-/** The values that the state records for the managed arguments. */
-interface KnownValues {
-  readonly values: Arguments;
-  readonly remoteValues: RemoteValues;
-  readonly applied?: RemoteValues;
-  readonly ipAddress?: unknown;
-  /** Reports whether a different value of a field can only be another form of the recorded value. */
-  readonly isOtherForm?: (field: Field) => boolean;
-}
-
-/** Compares an object with the recorded remote values. Arguments without a value are unmanaged. */
-export function compareRemoteValues(
-  fields: readonly Field[],
-  known: KnownValues,
-  object: WireFields,
-): DriftResult {
-  const values: Record<string, Json> = {};
-  const remoteValues: Record<string, Json> = {};
-  const applied: Record<string, Json> = {};
-  const drifted: string[] = [];
-  const omitted: string[] = [];
-  for (const field of fields) {
-    const { name } = field;
-    const value = known.values[name];
-    if (value === undefined) continue;
-    const remote = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
-    const { applied: all = {}, ipAddress } = known;
-    const isOtherForm = known.isOtherForm?.(field);
-    const address = addressBeside(field, value, object, { ipAddress, applied: appliedIn(all, name) });
-    const now = address ?? remoteValueOf(field, object, value, remote);
-    const isLost = hasLostAddress(field, ipAddress, object);
-    if (now === undefined || isLost === undefined) omitted.push(name);
-    // The field may be null with or without an address. Comparing the field wouldn't reveal that the address is lost.
-    const seen: ComparedValue =
-      isLost && (now ?? null) === null && isAddress(value)
-        ? { value: undefined, isDrifted: true }
-        : compareField(
-            field,
-            { value, word: remote, applied: all[name], ipAddress, isOtherForm },
-            now,
-            object,
-          );
-    if (seen.isDrifted) drifted.push(name);
-    if (seen.value !== undefined) values[name] = seen.value;
-    if (seen.word !== undefined) remoteValues[name] = seen.word;
-    if (seen.applied !== undefined) applied[name] = seen.applied;
-  }
-  return { values, remoteValues, applied, drifted, omitted };
-}
-
-/** The value of an argument, and its remote value if the two differ. */
-interface ComparedValue {
-  readonly value: unknown;
-  readonly word?: unknown;
-  readonly applied?: unknown;
-  readonly isDrifted?: boolean;
-}
-
-type KnownValue = Omit<ComparedValue, "isDrifted"> &
-  Pick<KnownValues, "ipAddress"> & { readonly isOtherForm?: boolean | undefined };
-
-function compareField(field: Field, given: KnownValue, now: unknown, object: WireFields): ComparedValue {
-  if (now === undefined) return given;
-  if (field.type === "labels") return compareLabels(field, given, now, object);
-  const applied = isApplied(given.applied) ? given.applied : undefined;
-  const known = { ...given, applied };
-  const { value, word: remote } = known;
-  const isRemembered = remote !== undefined;
-  if (sameValue(field, now, isRemembered ? remote : value)) return known;
-  if (applied?.word !== undefined && sameValue(field, now, applied.word))
-    return { value: applied.value, word: applied.word };
-  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may contain the recorded form
-  if (known.isOtherForm || isLateAddress(field, known, now, object)) return { ...known, word: now };
-  const last = isRemembered ? { value, word: remote } : applied;
-  return { value: toProgramValue(field, now), applied: last, isDrifted: true };
-}
-
-/** Compares labels one by one, so that unchanged labels keep their values. */
-function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
-  const [shown, remoteValues, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
-  const label: Field = { ...field, type: "text" };
-  const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
-    const isLost =
-      known.word !== undefined && !Object.hasOwn(remoteValues, key) && !Object.hasOwn(shown, key);
-    const remote = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
-    const pair = { value, word: remote, applied: appliedIn(applied, key) };
-    return { key, ...compareField(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
-  });
-  const isDrifted = each.some((one) => one.isDrifted);
-  const present = each.filter(({ value }) => value !== undefined);
-  const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
-  const remote = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
-  const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
-  return {
-    value,
-    word: isDrifted ? (isSameJson(remote, value) ? undefined : remote) : known.word,
-    applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
-    isDrifted,
-  };
-}
-
-/**
- * Reports whether a different remote value is certainly a normalized form of the argument. In fields that require a replacement, a
- * difference in case is never drift. The reply to the creation may not have contained the normalized form.
- */
-function isSameIgnoringCase({ change, isFixed }: Field, remote: unknown, value: unknown): boolean {
-  if (change !== "replace" || typeof remote !== "string" || typeof value !== "string") return false;
-  return isFixed || remote.trim().toLowerCase() === value.trim().toLowerCase();
-}
-
 /** Converts a remote value to the form of an argument. Returns `undefined` for a missing value. */
 export function toProgramValue(field: Field, remote: unknown): unknown {
   if (remote === null || remote === undefined || isUnreadable(field, remote)) return undefined;
@@ -195,4 +81,44 @@ export function toProgramValue(field: Field, remote: unknown): unknown {
 
 function toText(remote: unknown): string {
   return typeof remote === "string" ? remote : JSON.stringify(remote);
+}
+
+/** Reports whether labels have an unknown form. */
+export function isUnreadable({ type }: Field, remote: unknown): boolean {
+  return type === "labels" && remote !== undefined && remote !== null && !isMap(remote);
+}
+
+/**
+ * Maps each label key in the program to its remote key. If the object doesn't have the key itself, the remote key is the key in lower case,
+ * unless the service preserves the case. If the object has one of the keys with its capital letters, the service preserves the case.
+ */
+export function remoteKeysOf(
+  { keepsCase = false }: Pick<Field, "keepsCase">,
+  shown: Labels,
+  own: readonly string[],
+): ReadonlyMap<string, string> {
+  const isExact = keepsCase || own.some((key) => key !== key.toLowerCase() && Object.hasOwn(shown, key));
+  return new Map(
+    own.flatMap((key): [string, string][] => {
+      if (Object.hasOwn(shown, key)) return [[key, key]];
+      const folded = key.toLowerCase();
+      return isExact || !Object.hasOwn(shown, folded) || own.includes(folded) ? [] : [[key, folded]];
+    }),
+  );
+}
+
+/** Returns a copy of the kind with case-sensitive label keys. */
+export function withCaseSensitiveKeys(kind: Kind): Kind {
+  const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);
+  return kind.fields.some(({ type }) => type === "labels")
+    ? { ...kind, fields: kind.fields.map(exact) }
+    : kind;
+}
+
+/** Returns the context with case-sensitive label keys, if the state records that the service preserves the case. */
+export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
+  context: Call,
+  state: Recorded,
+): Call {
+  return state.keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
 }

@@ -1,9 +1,16 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside, publicAddressIn } from "./addresses";
-import { isIgnored, mentionsProperty, type PropertyPaths, sameValue, sshKeysIn } from "./changes";
-import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
-import { appliedIn, remoteTextOf } from "./remote-values";
+import {
+  isIgnored,
+  type Labels,
+  labelsOf,
+  mentionsProperty,
+  type PropertyPaths,
+  sameValue,
+  sshKeysIn,
+} from "./changes";
+import { appliedIn, isUnreadable, remoteKeysOf, remoteTextOf } from "./remote-values";
 import type { Arguments, Field, Json, Kind, WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 

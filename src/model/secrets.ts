@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../diagnostics/redact";
-import { mentionsProperty, type PropertyPaths } from "./changes";
-import type { Labels } from "./labels";
+import { type Labels, mentionsProperty, type PropertyPaths } from "./changes";
 import { argumentsSent, type Pending } from "./pending";
 import {
   type ArgumentName,

@@ -58,27 +58,23 @@ export function check(
   { olds, news: declared }: CheckedInputs,
   { unfinished: left, failure }: CheckFindings = {},
 ): CheckResult {
-  const exists = olds?.key !== undefined;
   const { given } = declared;
   const news = left === undefined ? declared : { ...declared, key: left.named.key, keyAt: left.at };
   const namedBefore = left?.named ?? olds ?? {};
   const named = { ...news, ...generatedName(kind, namedBefore, news) };
   const parsed = v.safeParse(kind.arguments, given, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map((issue) => formatIssue(issue, secretsOf(news).names));
+  const isNamelessImport = olds?.key === undefined && news.importId !== undefined && given.name === undefined;
   const failures = [
-    ...new Set([
-      ...(failure === undefined ? [] : [failure]),
-      ...wrong,
-      ...unknownArgumentFailures(kind, given),
-      ...timeoutFailures(news),
-      ...(exists ? [] : missingImportName(news)),
-      ...nameFailures(namedBefore, news),
-    ]),
+    ...(failure === undefined ? [] : [failure]),
+    ...wrong,
+    ...unknownArgumentFailures(kind, given),
+    ...timeoutFailures(news),
+    ...(isNamelessImport ? ["name: is required with the `import` option: set it to the object's name"] : []),
+    ...nameFailures(namedBefore, news),
   ];
-  return {
-    inputs: exists ? withRecordedHiddenInputs(kind, olds, named) : named,
-    failures,
-  };
+  const inputs = olds?.key === undefined ? named : withRecordedHiddenInputs(kind, olds, named);
+  return { inputs, failures: [...new Set(failures)] };
 }
 
 /**
@@ -88,16 +84,8 @@ export function check(
 function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired): Desired {
   const { key, keyAt, importId, isAutonamed = news.isAutonamed, ...others } = savedInputsOf(olds);
   const isShown = changedFields(fields, olds, news).length > 0;
-  return {
-    ...withRecordedForm(fields, olds, news),
-    ...{ key, keyAt, importId, isAutonamed },
-    ...(isShown && others),
-  };
-}
-
-function missingImportName({ importId: id, given: { name } }: Declared): string[] {
-  const text = "name: is required with the `import` option: set it to the object's name";
-  return id !== undefined && name === undefined ? [text] : [];
+  const form = withRecordedForm(fields, olds, news);
+  return { ...form, key, keyAt, importId, isAutonamed, ...(isShown && others) };
 }
 
 /** Formats a validation problem without the keys of secret labels. */
@@ -154,22 +142,20 @@ async function recordAndInspectCheck(
   log: StatusLogs,
   { olds, news }: CheckedInputs,
 ): Promise<CheckFindings> {
-  const { urn, ...hidden } = news;
+  const { urn, isRetained = false, aliasUrns: formerUrns, importId: imported } = news;
   if (urn === undefined) return {};
-  sessions.tracker.organization = hidden.organization;
-  sessions.tracker.projectFolder = hidden.projectFolder;
-  sessions.tracker.isPreview = isUnknown(hidden.key);
   const { journal, tracker } = sessions;
+  tracker.organization = news.organization;
+  tracker.projectFolder = news.projectFolder;
+  tracker.isPreview = isUnknown(news.key);
   if (!tracker.isPreview) await journal?.run.add({ hasProgram: true });
   await moveFormerEntries(sessions, urn);
-  const { isRetained = false, aliasUrns: formerUrns } = hidden;
   const { key: heldKey, keyAt, importId: importedBefore } = olds ?? {};
   tracker.recordRetained(isRetained, { urn, key: heldKey, formerUrns });
   if (olds !== undefined) {
     const named = { ...news, ...generatedName(kind, olds, news) };
     const isChanged = changedFields(kind.fields, olds, named).length > 0;
-    const imports = { imported: hidden.importId, importedBefore };
-    const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, ...imports });
+    const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, imported, importedBefore });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
     if (entry?.key === heldKey) await journal?.remove(heldKey);
@@ -181,7 +167,6 @@ async function recordAndInspectCheck(
   const placeholder = (await journal?.isMarked(recorded?.key, "given-up")) ? undefined : recorded;
   for (const live of tracker.recordCheckBeforeCreate(urn)) await journal?.run.retract({ live });
   tracker.extend(urn, { formerUrns });
-  const { importId: imported } = hidden;
   if (imported !== undefined && !tracker.hasImported(urn, imported)) {
     const object = sessions.identityOf(kind, imported);
     const holder = claimForImport(tracker, object, urn);
@@ -189,7 +174,7 @@ async function recordAndInspectCheck(
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
     await log.statusLogFor(urn).write(`adopting ${kind.name} ${imported}`);
   }
-  const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: hidden.aliasUrns });
+  const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: formerUrns });
   const now = { endpoint: journal?.endpoint, provider: sessions.provider };
   if (entry !== undefined && (entry.endpoint !== now.endpoint || entry.provider !== now.provider))
     return { failure: unfinishedElsewhere(kind, entry, now) };
@@ -202,7 +187,7 @@ async function recordAndInspectCheck(
   // If the object would require a replacement, the creation isn't resumed in two cases: another resource may manage the object, or
   // `retainOnDelete` would keep it.
   const wanted = { ...news, ...generatedName(kind, named, news) };
-  const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
+  const isKept = (isLater && entry?.id !== undefined) || isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
   return { unfinished: { named, at: unfinished.at } };
 }

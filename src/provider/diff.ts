@@ -41,7 +41,13 @@ export async function diffResource(
   const { journal, tracker } = sessions;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
-  if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
+  if (isNewImport && imported !== id && !isPlaceholder(id)) {
+    const message = `the resource manages ${kind.name} ${id}, but its \`import\` option specifies ${imported}`;
+    const hint =
+      `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
+      "`pulumi state delete <urn>`, and run `pulumi up` again";
+    throw new CloudInfraError("import_differs", message, { hint });
+  }
   const object = sessions.identityOf(kind, id);
   // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
   const isDeleted = tracker.isDeletedResource(key);
@@ -112,33 +118,17 @@ export async function diffResource(
       if (entry !== undefined && !isRecordedInState(entry, { key, keyAt: olds.keyAt, id }))
         return { ...plainly, changes: true };
     }
-    // Without an update, the outputs would stay in plaintext in the state.
-    const secret = checkedWithOlds ? newlySecret(olds, news) : [];
+    // Without an update, secret arguments and the outputs that are derived from them would stay in plaintext in the state.
+    const known = [...(olds.secrets ?? []), ...(olds.formerSecrets ?? [])];
+    const secret = (checkedWithOlds ? (news.secrets ?? []) : []).filter(
+      (name) => propertyOf(olds, name) !== undefined && !known.includes(name),
+    );
     if (secret.length > 0) {
       await show(`marking as secret in the state: ${secret.join(", ")}; nothing else changes`);
       return { ...plainly, changes: true };
     }
     return plainly;
   }
-}
-
-function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
-  return new CloudInfraError(
-    "import_differs",
-    `the resource manages ${name} ${id}, but its \`import\` option specifies ${imported}`,
-    {
-      hint:
-        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
-        "`pulumi state delete <urn>`, and run `pulumi up` again",
-    },
-  );
-}
-
-/** Returns the secret arguments that the state contains in plaintext, directly or in outputs that are derived from them. */
-function newlySecret(olds: Recorded, news: Desired): string[] {
-  const { secrets: before = [], formerSecrets: sealed = [] } = olds;
-  const { secrets: now = [] } = news;
-  return now.filter((name) => propertyOf(olds, name) !== undefined && ![...before, ...sealed].includes(name));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
-import { labelsOf } from "../model/labels";
+import { labelsOf } from "../model/changes";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
 import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/resource-fields";

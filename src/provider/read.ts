@@ -1,10 +1,10 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
-import { withRecordedKeyCase } from "../model/labels";
+import { compareRemoteValues, type DriftResult } from "../model/drift";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
-import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
+import { toProgramValue, withRecordedKeyCase } from "../model/remote-values";
 import { type Arguments, type Field, projectKind, type RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
@@ -67,8 +67,7 @@ export async function read(
   const object = await lookUp(context, id, state);
   const isAbsent = object === undefined || (mayHaveOther && result !== id && isOtherObject(object, state));
   if (isAbsent) return mayHaveOther ? readRenamed(context, id, state, pending) : notFound(context, id, state);
-  if (otherId !== undefined && !isSameObject(object, state))
-    return { id, props: state, inputs: inputsOf(context, state) };
+  if (otherId !== undefined && !isSameObject(object, state)) return resource(context, id, state);
   if (isManaged(state) && (await isIdReused(context, objectRefOf(context.kind, id, state), object, state)))
     return undefined;
   const whole = object.isFromOwnUrl ? object : await completeIfChanged(context, object, state);
@@ -78,7 +77,11 @@ export async function read(
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
   // The operation may still fail, so the state doesn't contain the requested values yet.
-  const seen = refreshedState(context, withoutRequested(context, now, pending), state);
+  const { asked = {} } = pending;
+  const open = context.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const absent = Object.fromEntries(open.map(({ wire }) => [wire, undefined]));
+  const unchanged = { ...now, fields: { ...now.fields, ...absent }, isFromOwnUrl: false };
+  const seen = refreshedState(context, unchanged, state);
   // The state keeps the former revision, because the object may already have the revision with which the update ends. An operation that
   // isn't found may also still be running (E2).
   return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
@@ -127,7 +130,7 @@ function marksForRequested(
 }
 
 async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
-  const { finder } = context.session;
+  const { finder, settings } = context.session;
   const ref = objectRefOf(context.kind, id, state);
   // The state contains no values yet, and a list may omit or normalize values (§2.1, §4.4).
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
@@ -137,22 +140,17 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   const found = await find(context, ref, first);
   if (found !== undefined && isManaged(state) && ref.kind === projectKind)
     await forgetDeletionRequest(context, id);
+  const isNew = state.keyAt !== undefined && Date.now() - state.keyAt < NEW_MS;
   // If the service supports only lists, consecutive lists may come from the same outdated replica.
-  const mayBeOutdated = found === undefined && isNew(state) && finder.isListOnly(ref.kind, id);
+  const mayBeOutdated = found === undefined && isNew && finder.isListOnly(ref.kind, id);
   const object = mayBeOutdated ? await findListed(context, ref) : found;
-  return object && withoutOtherField(context, object, state);
+  // If only the ETag header contains the actual revision, a field of a list item has a different meaning. List items have no ETag header.
+  const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
+  return object && isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
 }
 
 /** The time for which an object is new, in milliseconds. The creation of an object may take a part of this time. */
 const NEW_MS = 60 * 60_000;
-
-const isNew = ({ keyAt }: Recorded): boolean => keyAt !== undefined && Date.now() - keyAt < NEW_MS;
-
-/** Removes the revision from a list item if only the ETag header contains the actual revision. List items have no ETag header. */
-function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
-  const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
-  return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
-}
 
 const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
@@ -179,7 +177,7 @@ async function readRenamed(
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
   const isShown = other !== undefined && (await lookUp(context, other, state)) !== undefined;
-  return isShown ? read(context, other, state) : { id, props: state, inputs: inputsOf(context, state) };
+  return isShown ? read(context, other, state) : resource(context, id, state);
 }
 
 /** Reads the object of an unfinished creation if the id of the object is known. */
@@ -189,7 +187,7 @@ async function readUnfinishedCreation(
   state: Recorded,
   pending: Pending,
 ): Promise<FoundResource | undefined> {
-  const unchanged = { id, props: state, inputs: inputsOf(context, state) };
+  const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));
   if (seen !== undefined && !isTerminal(seen) && !failed) return unchanged;
@@ -198,8 +196,7 @@ async function readUnfinishedCreation(
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await context.session.journal.extend(pending.key, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
-  const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
-  const object = await find(context, real, state);
+  const object = await findByOutcome(context, real, state, { isMade, hasFailed });
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
@@ -209,31 +206,30 @@ async function readUnfinishedCreation(
       : "same";
   if (match === "unclear") return unchanged;
   if (match === "different") return undefined;
-  if (hasFailed) return withFailedMark(unchanged, pending);
-  return stateAfterCreation(context, real, object, state);
+  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
 }
 
-function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
-  return findCreated(context, objectRefOf(context.kind, id, state));
-}
-
-async function findFailedObject(
+async function findByOutcome(
   context: Context,
   id: string,
   state: Recorded,
+  { isMade, hasFailed }: { isMade: boolean; hasFailed: boolean },
 ): Promise<ApiObject | undefined> {
-  const named = await findNamedByOperation(context, objectRefOf(context.kind, id, state));
+  const ref = objectRefOf(context.kind, id, state);
+  if (isMade) return findCreated(context, ref);
+  const named = hasFailed ? await findNamedByOperation(context, ref) : undefined;
   return named ?? lookUp(context, id, state);
 }
 
-function stateAfterCreation(context: Context, id: string, object: ApiObject, state: Recorded): FoundResource {
-  const props = outputsOfCreation(context, object, state);
-  return { id, props, inputs: inputsOf(context, props) };
-}
-
-/** Returns the state with the creation marked as failed, so that the next `up` replaces the object. */
-function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
-  return { ...found, props: { ...found.props, pending: { ...pending, failed: true } } };
+/** Returns the state after a creation. Without an object, the creation is marked as failed, so that the next `up` replaces its object. */
+function stateAfterCreation(
+  context: Context,
+  id: string,
+  state: Recorded,
+  object?: ApiObject,
+): FoundResource {
+  const failed = { ...state, pending: { ...state.pending, failed: true } };
+  return resource(context, id, object ? outputsOfCreation(context, object, state) : failed);
 }
 
 /**
@@ -246,7 +242,7 @@ async function readPlaceholder(
   state: Recorded,
 ): Promise<FoundResource | undefined> {
   const pending = state.pending;
-  const unchanged = { id, props: state, inputs: inputsOf(context, state) };
+  const unchanged = resource(context, id, state);
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   if (await context.session.journal.isMarked(pending.key, "discarded")) return unchanged; // the object no longer exists after the deletion
@@ -256,17 +252,22 @@ async function readPlaceholder(
     await warnOfSameNamed(context, unchanged.inputs, pending);
     return undefined;
   }
-  const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
+  const hasFailed = isFailure(seen);
+  const object = await findByOutcome(context, real, state, { isMade: !hasFailed, hasFailed });
   const match = object && (await confirmCreated(context, object, pending, seen, state.key));
   if (match === "unclear") return unchanged;
-  if (object === undefined || match === "different") return isSuccess(seen) ? unchanged : undefined;
+  if (object === undefined || match === "different") return hasFailed ? undefined : unchanged;
   await context.session.journal.extend(pending.key, { id: real });
-  if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
-  return stateAfterCreation(context, real, object, state);
+  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
 }
 
-function inputsOf(context: Context, state: Recorded, args: Arguments = argumentsOf(context, state)): Desired {
-  return desired({ ...savedInputsOf(state), ...args });
+function resource(
+  context: Context,
+  id: string,
+  props: Recorded,
+  args: Arguments = argumentsOf(context, props),
+): FoundResource {
+  return { id, props, inputs: desired({ ...savedInputsOf(props), ...args }) };
 }
 
 /**
@@ -277,13 +278,6 @@ async function completeIfChanged(context: Context, item: ApiObject, state: Recor
   const { drifted, omitted } = compareWithState(context, item, state);
   if (drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
-}
-
-/** Returns an object without the fields that a running update may still change. */
-function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: Pending): ApiObject {
-  const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
-  const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
-  return { ...object, fields, isFromOwnUrl: false };
 }
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
@@ -308,13 +302,8 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
 function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const { values, remoteValues, applied } = compareWithState(context, object, state);
   const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
-  return {
-    id: object.id,
-    props: hasRevisionOf(object, state)
-      ? { ...props, unmanaged: state.unmanaged, shown: state.shown, keepsCase: state.keepsCase }
-      : props,
-    inputs: inputsOf(context, state, values),
-  };
+  const { unmanaged, shown, keepsCase } = hasRevisionOf(object, state) ? state : props;
+  return resource(context, object.id, { ...props, unmanaged, shown, keepsCase }, values);
 }
 
 /** Returns the state of a `get` with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
@@ -324,9 +313,6 @@ function externalState(context: Context, object: ApiObject, state: Recorded): Fo
     return remote === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, remote);
   };
   const values = Object.fromEntries(context.kind.fields.map((field) => [field.name, shown(field)]));
-  return {
-    id: object.id,
-    props: outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state }),
-    inputs: inputsOf(context, state, {}),
-  };
+  const props = outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state });
+  return resource(context, object.id, props, {});
 }

@@ -1,9 +1,9 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
+import { compareRemoteValues } from "../model/drift";
 import { hasRandomName, isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
 import { KEY_KEPT_MS, type Pending, sentFields } from "../model/pending";
-import { compareRemoteValues } from "../model/remote-values";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { isFailure, type Operation } from "../polling/wait";

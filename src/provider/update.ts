@@ -1,10 +1,10 @@
-import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { RELEASE_OBJECT } from "../diagnostics/hints";
 import { sameValue, withIgnoredValues } from "../model/changes";
-import { withRecordedKeyCase } from "../model/labels";
+import { unlessEmpty } from "../model/outputs";
 import { type Pending, toOperation } from "../model/pending";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-comparison";
+import { withRecordedKeyCase } from "../model/remote-values";
 import type { RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";
@@ -50,7 +50,13 @@ export async function updateResource(
   const ignored = context.session.tracker.ignoredBy(key);
   const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
   if (asked === undefined) return applyUpdate(context, id, state, wanted);
-  const unsettled = unsettledIn(context, { state, news: wanted, asked });
+  // Even if the operation has ended, the service may have set values that it doesn't return, and that the program no longer contains.
+  const open = context.kind.fields.filter((field) => {
+    const { name } = field;
+    const isKnown = [state, wanted].some((known) => sameValue(field, known[name], asked[name] ?? undefined));
+    return Object.hasOwn(asked, name) && !isKnown;
+  });
+  const unsettled = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
   return applyUpdate(context, id, state, wanted, { unsettled, former: asked });
 }
 
@@ -58,22 +64,6 @@ export async function updateResource(
 interface Finished {
   readonly state: Recorded;
   readonly asked?: RemoteValues | undefined;
-}
-
-/**
- * Returns the values of an earlier update that the object doesn't have and the program no longer contains. Even if the operation has ended,
- * the service may have set values that it doesn't return.
- */
-function unsettledIn(
-  { kind }: Context,
-  { state, news, asked }: { state: Recorded; news: Desired; asked: RemoteValues },
-): RemoteValues | undefined {
-  const open = kind.fields.filter((field) => {
-    if (!Object.hasOwn(asked, field.name)) return false;
-    const value = asked[field.name] ?? undefined;
-    return ![state, news].some((known) => sameValue(field, known[field.name], value));
-  });
-  return open.length === 0 ? undefined : Object.fromEntries(open.map(({ name }) => [name, asked[name]]));
 }
 
 /**
@@ -92,7 +82,14 @@ async function finishPending(
   const { error, result = id } = ended;
   context.session.finder.invalidate();
   if (pending.key === undefined) return finishPendingUpdate(context, id, olds, pending, ended);
-  if (result !== id) throw otherResult(context, id, olds, result);
+  if (result !== id) {
+    // Only a refresh can change the id of a resource.
+    const { name } = context.kind;
+    const message = `the creation of ${name} ${id} resulted in ${name} ${result} instead`;
+    const hint =
+      "Run `pulumi refresh` to correct the id in the state, then `pulumi up`. Nothing else was created";
+    throw new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
+  }
   const ref = objectRefOf(context.kind, id, olds);
   // A list may not contain the object immediately after the end of the operation.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
@@ -107,26 +104,15 @@ async function finishPending(
   }
   if (object !== undefined && (error === undefined || isUnclear))
     return { state: outputsOfCreation(context, object, olds) };
-  if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
+  if (isUnclear) {
+    // The object may still be created, so no second object is created.
+    const hint = `${await hintForMissing(context, id, pending)}, then \`pulumi up\` to recreate it`;
+    throw new PartialState(error, id, olds, hint);
+  }
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
   const outs = { ...olds, pending: { ...pending, failed: true } };
-  const [verb, which] = object === undefined ? ["create", "another"] : ["replace", "the failed"];
-  throw new PartialState(
-    failure,
-    id,
-    outs,
-    `Run \`pulumi up\` again to ${verb} ${which} ${context.kind.name}`,
-  );
-}
-
-/** Returns the error for an object that isn't found while the outcome of its creation is unknown. No second object is created. */
-async function creationUnclear(
-  context: Context,
-  id: string,
-  { olds, pending, error }: { olds: Recorded; pending: Pending; error: CloudInfraError },
-): Promise<PartialState> {
-  const hint = `${await hintForMissing(context, id, pending)}, then \`pulumi up\` to recreate it`;
-  return new PartialState(error, id, olds, hint);
+  const next = object === undefined ? "create another" : "replace the failed";
+  throw new PartialState(failure, id, outs, `Run \`pulumi up\` again to ${next} ${context.kind.name}`);
 }
 
 /**
@@ -144,35 +130,20 @@ async function finishPendingUpdate(
   const other = await findUnderReportedId(context, rename);
   if (other !== undefined) throw foundUnderOtherId(context, other, rename);
   const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
-    if (!isCloudInfraError(absence)) throw absence;
-    throw await errorAfterRename(context, absence, rename);
+    throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
-  if (error?.code === "operation_failed" && isUnchanged(context, object, olds, pending))
-    return { state: { ...olds, pending: undefined } };
+  const { asked = {} } = pending;
+  // A list may be outdated, and a revision may not cover values that aren't shown.
+  const isShown = context.kind.fields.every(
+    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
+  );
+  const isUnchanged = object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
+  if (error?.code === "operation_failed" && isUnchanged) return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
   const { made } = compareRequested(context, olds, pending, object, judge);
   return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked };
-}
-
-/** Reports whether a failed operation has changed nothing. A list may be outdated, and a revision may not cover values that aren't shown. */
-function isUnchanged({ kind }: Context, object: ApiObject, olds: Recorded, { asked = {} }: Pending): boolean {
-  const isShown = kind.fields.every(
-    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
-  );
-  return object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
-}
-
-/**
- * Returns the error for an operation that ended with a different object than it contained while running. Only a refresh can change the id
- * of a resource.
- */
-function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
-  const message = `the creation of ${kind.name} ${id} resulted in ${kind.name} ${result} instead`;
-  const hint =
-    "Run `pulumi refresh` to correct the id in the state, then `pulumi up`. Nothing else was created";
-  return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
 /** The result of a finished operation: an error, or the id of the object if the operation contains an id. */

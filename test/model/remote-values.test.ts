@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
+import { compareRemoteValues } from "../../src/model/drift";
+import { remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
 import { type Arguments, instanceFields } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
 

@@ -49,7 +49,7 @@ describeOnEngines("an update of an instance that somebody else has changed", (en
             "network      n              theirs              n",
             "labels.team  web            theirs              web",
           ]);
-          expect(error).toMatch(/hint: To apply .*\s+run\s+`pulumi refresh`/);
+          expect(error).toMatch(/hint: To apply .*\s+run\s+`pulumi\s+refresh\s+--target\s+<urn>`/);
           expect(emulator.instances.get(id)?.fields).toEqual(theirs);
         }
         expectOk(await stack.run("refresh"));

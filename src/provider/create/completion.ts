@@ -5,17 +5,17 @@ import { addressBeside, hasPublicAddress, isUnspecifiedMode, meansNoAddress } fr
 import {
   type ChangeOptions,
   changedFields,
+  labelsOf,
   referencedValue,
   sameValue,
   withIgnoredValues,
   withReplaceOnChanges,
 } from "../../model/changes";
-import { isUnreadable, labelsOf, remoteKeysOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
 import { contradicts } from "../../model/property-comparison";
-import { toProgramValue } from "../../model/remote-values";
+import { isUnreadable, remoteKeysOf, toProgramValue } from "../../model/remote-values";
 import {
   type Arguments,
   type Field,
@@ -101,7 +101,7 @@ export async function completeCreation(
   if (isAsAsked) return state;
   try {
     await requireNotTakenOver(context, object.id, pending);
-    return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
+    return (await applyUpdate(context, object.id, state, inputs, {}, [])).outs;
   } catch (error) {
     await context.session.journal.extend(pending.key, { id: object.id }); // the engine saves the object
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already contains the update's operation

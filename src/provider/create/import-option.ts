@@ -9,7 +9,6 @@ import {
   publicAddressIn,
 } from "../../model/addresses";
 import { isChanged, type PropertyPaths, sameValue, withIgnoredValues } from "../../model/changes";
-import { withCaseSensitiveKeys } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { initialOutputs, outputsOf } from "../../model/outputs";
 import { sentFields } from "../../model/pending";
@@ -18,7 +17,12 @@ import {
   compareProperties,
   differsFromDesired,
 } from "../../model/property-comparison";
-import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
+import {
+  remoteValueOf,
+  remoteValuesAfter,
+  toProgramValue,
+  withCaseSensitiveKeys,
+} from "../../model/remote-values";
 import {
   type Arguments,
   type Field,

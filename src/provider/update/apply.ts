@@ -4,21 +4,21 @@ import { longerTimeoutHint } from "../../diagnostics/hints";
 import {
   changedFields,
   isIgnored,
+  labelsOf,
   mentionsProperty,
   type PropertyPaths,
   sameValue,
 } from "../../model/changes";
-import { labelsOf } from "../../model/labels";
 import { isSameName } from "../../model/names";
 import { removedAdditionalProperties } from "../../model/outputs";
 import { operationRecord, type Pending } from "../../model/pending";
-import type { Field, Json, RemoteValues } from "../../model/resource-fields";
+import type { Field, Json } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
-import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
+import { type Context, waitForOperationSuccess } from "../context";
 import { firstFix, IMPORT_OBJECT, keepWaitingHint, PartialState } from "../partial-state";
 import { requireSameObject } from "../reused-ids";
 import {
@@ -45,6 +45,7 @@ import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } fro
  *
  * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unsettled`, the update is sent even
  * if nothing has changed
+ * @param ignored the paths that the update must not change. @default the option `ignoreChanges`, which doesn't apply to creations
  * @throws CloudInfraError `revision_conflict` if another user changed a managed property. In that case, nothing is overwritten
  * @throws NotApplied if the service accepted a change but didn't apply it
  */
@@ -53,21 +54,23 @@ export async function applyUpdate(
   id: string,
   state: Recorded,
   news: Desired,
-  earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
+  earlier: Pick<Change, "unsettled" | "former"> = {},
+  ignored: PropertyPaths = context.session.tracker.ignoredBy(news.key),
 ): Promise<{ outs: Recorded }> {
-  requireRecordedEndpoint(context, id, state);
-  const olds = withoutReleased(context, state, news, earlier.ignored);
-  const fields = fieldsToSet(context, olds, news, earlier.unsettled);
-  const asked: Change = { id, olds, news, fields, ...earlier };
+  const olds = withoutReleased(context, state, news, ignored);
+  const { unsettled = {} } = earlier;
+  const changed = changedFields(context.kind.fields, olds, news);
+  // An earlier update may have set an unsettled field, or may still set it.
+  const isOpen = ({ name }: Field): boolean =>
+    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
+  const fields = context.kind.fields.filter((field) => changed.includes(field) || isOpen(field));
+  const asked: Change = { id, olds, news, fields, ignored, ...earlier };
   const isOthers = earlier.former === undefined;
+  // An earlier update of a killed process may have renamed the object, and thereby changed its id.
+  const rename = renameOf(asked);
+  const pending = { ...rename.pending, isUnsure: true };
   const current = await requireObject(context, id, olds).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error)) throw error;
-    // An earlier update of a killed process may have renamed the object, and thereby changed its id.
-    const rename = renameOf(asked);
-    throw await errorAfterRename(context, error, {
-      ...rename,
-      pending: { ...rename.pending, isUnsure: true },
-    });
+    throw isCloudInfraError(error) ? await errorAfterRename(context, error, { ...rename, pending }) : error;
   });
   requireSameObject(context, current, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
@@ -78,24 +81,16 @@ export async function applyUpdate(
   const sent: WriteResult = isMade
     ? { kind: "already applied", object: before, isOthers }
     : await writeOrKeep(context, change, before);
-  const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
-  const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
-  // An operation that isn't found may still be running.
-  const isUnknown = isOperation && ended === undefined;
-  const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
-  const outcome = await readBackOrKeep(context, change, written, ended);
-  if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
+  const { written, reported } = await finishOrKeep(context, change, sent);
+  const outcome = await readBackOrKeep(context, change, written, reported);
+  if (outcome.age === "outdated") throw notShownYet(context, change, outcome.own?.revision);
   if (sent.kind === "accepted") await warnOfRemovedProperties(context, sent.before, outcome.object);
   const outs = outputsAfterUpdate(context, change, outcome);
-  if (outcome.unapplied.length === 0) return { outs };
-  throw isPending(written)
-    ? notYetApplied(context, change, outcome.unapplied, outs)
-    : new NotApplied(
-        id,
-        outcome.unapplied,
-        { ...outs, pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
-        possibleReasonFor(change, outcome),
-      );
+  const { unapplied } = outcome;
+  if (unapplied.length === 0) return { outs };
+  const left = { ...outs, pending: pendingUpdate({ ...change, fields: unapplied }) };
+  if (isPending(written)) throw notYetApplied(context, change, unapplied, left);
+  throw new NotApplied(id, unapplied, left, possibleReasonFor(change, outcome));
 }
 
 /**
@@ -104,18 +99,17 @@ export async function applyUpdate(
  * such values.
  */
 function withoutReleased(
-  { kind, session }: Context,
+  { kind }: Context,
   state: Recorded,
   news: Desired,
-  ignored?: PropertyPaths,
-) {
-  const paths = ignored ?? session.tracker.ignoredBy(news.key);
+  ignored: PropertyPaths,
+): Recorded {
   const dropped = kind.fields.filter(({ name }) => news[name] === undefined && state[name] !== undefined);
   const kept = dropped.flatMap((field): [string, Json][] => {
     const { name, type } = field;
     if (type === "keys") return sameValue(field, state[name], []) ? [[name, undefined]] : [];
-    if (type !== "labels" || !mentionsProperty(paths, name)) return [];
-    const own = Object.entries(labelsOf(state[name])).filter(([key]) => !isIgnored(paths, [name, key]));
+    if (type !== "labels" || !mentionsProperty(ignored, name)) return [];
+    const own = Object.entries(labelsOf(state[name])).filter(([key]) => !isIgnored(ignored, [name, key]));
     return [[name, Object.fromEntries(own)]];
   });
   return { ...state, ...Object.fromEntries(kept) };
@@ -131,24 +125,10 @@ async function warnOfRemovedProperties(context: Context, before: ApiObject, now:
   );
 }
 
-/** Returns the changed fields, and the fields that an earlier update may have set or may still set. */
-function fieldsToSet(
-  { kind, session }: Context,
-  olds: Recorded,
-  news: Desired,
-  unsettled: RemoteValues = {},
-): Field[] {
-  const changed = changedFields(kind.fields, olds, news);
-  const ignored = session.tracker.ignoredBy(news.key);
-  const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
-  return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
-}
-
 /** Returns the error for a change that the service accepted with 202 but hasn't applied yet. The next update checks the change. */
 function notYetApplied(
   { deadline }: Context,
-  change: Change,
+  { id, news }: Change,
   fields: readonly Field[],
   outs: Recorded,
 ): PartialState {
@@ -156,9 +136,8 @@ function notYetApplied(
   const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
   const hint =
     "Run `pulumi up` again: the service may still apply the change. " +
-    longerTimeoutHint(change.news.timeouts?.update !== undefined);
-  const state = { ...outs, pending: pendingUpdate({ ...change, fields }) };
-  return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
+    longerTimeoutHint(news.timeouts?.update !== undefined);
+  return new PartialState(new CloudInfraError("timeout", message), id, outs, hint);
 }
 
 /** Returns the error for an object with a revision from before the update. An outdated object proves nothing, so it isn't saved. */
@@ -174,7 +153,7 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
     return await writeUpdate(context, change, before);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
+    if (isConfirmedAbsence(error)) throw await errorAfterRename(context, error, renameOf(change));
     const hint =
       error.hint ??
       `${firstFix(error, context.session.settings.provider)}The service may have applied the update. Run \`pulumi up\` again, on any machine, ` +
@@ -184,22 +163,32 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
 }
 
 /**
- * Waits for the operation of the update. If the operation doesn't end in time, the state records it, and the next `up` waits for it.
+ * Waits for the operation of the update, if there is one. If it doesn't end in time, the state records it, and the next `up` waits for it.
+ * If the operation isn't found, it may still be running, and only the object reveals its result.
  *
- * @returns `undefined` if the operation no longer exists, so that only the object reveals the result
+ * @returns the result of the update, and the id in the reply or the operation. A reply without the new name may contain a different object
  */
 async function finishOrKeep(
   context: Context,
   change: Change,
-  operation: Operation,
-): Promise<Operation | undefined> {
+  written: WriteResult,
+): Promise<{ written: WriteResult; reported?: ReportedId }> {
+  if (written.kind !== "accepted" || written.accepted.kind === "none") return { written };
+  const { news } = change;
+  if (written.accepted.kind === "object") {
+    const { id, fields } = written.accepted.object;
+    return { written, reported: { id, isProof: isSameName(fields.name, news.name) } };
+  }
+  const { operation } = written.accepted;
   try {
-    return await waitForOperationSuccess(context, operation);
+    const ended = await waitForOperationSuccess(context, operation);
+    return { written, reported: { id: context.session.client.resultId(ended), isProof: true } };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "operation_unknown") return undefined;
+    if (error.code === "operation_unknown")
+      return { written: { ...written, accepted: { kind: "none", deferred: true } } };
     if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
-    const waiting = keepWaitingHint(error, change.news.timeouts?.update !== undefined, IMPORT_OBJECT);
+    const waiting = keepWaitingHint(error, news.timeouts?.update !== undefined, IMPORT_OBJECT);
     const hint = `Operation ${operation.id} is still in progress. ${waiting}`;
     throw partialUpdate(change, error, hint, { operation: operationRecord(operation) });
   } finally {
@@ -219,7 +208,8 @@ async function operationFailure(
 ): Promise<CloudInfraError> {
   if (mayBeRenamed(change.olds, pendingUpdate(change))) {
     const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
-    if (isCloudInfraError(seen) && isConfirmedAbsence(seen)) return objectMissing(context, change, seen);
+    if (isCloudInfraError(seen) && isConfirmedAbsence(seen))
+      return errorAfterRename(context, seen, renameOf(change));
   }
   return partialUpdate(change, failure, failure.hint, {
     operation: operationRecord(operation),
@@ -234,9 +224,8 @@ async function readBackOrKeep(
   context: Context,
   change: Change,
   written: WriteResult,
-  ended: Operation | undefined,
+  reported: ReportedId | undefined,
 ): Promise<UpdateOutcome> {
-  const reported = reportedIdOf(context, change, written, ended);
   const rename = renameOf(change, reported);
   let other: string | undefined;
   try {
@@ -244,34 +233,12 @@ async function readBackOrKeep(
     if (other === undefined) return await waitUntilApplied(context, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, reported);
+    if (isConfirmedAbsence(error)) throw await errorAfterRename(context, error, rename);
     const hint =
       "The service has accepted the update. Run `pulumi up` again, on any machine, to check its result";
     throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
   throw foundUnderOtherId(context, other, rename);
-}
-
-/** Returns the id in the reply or the operation of an update. A reply without the new name may contain a different object. */
-function reportedIdOf(
-  { session }: Context,
-  { news }: Change,
-  written: WriteResult,
-  ended?: Operation,
-): ReportedId | undefined {
-  if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
-  if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
-  const { id, fields } = written.accepted.object;
-  return { id, isProof: isSameName(fields.name, news.name) };
-}
-
-function objectMissing(
-  context: Context,
-  change: Change,
-  error: CloudInfraError,
-  reported?: ReportedId,
-): Promise<CloudInfraError> {
-  return errorAfterRename(context, error, renameOf(change, reported));
 }
 
 function renameOf(change: Change, reported?: ReportedId) {
@@ -301,25 +268,24 @@ export class NotApplied extends CloudInfraError {
     readonly id: string,
     readonly fields: readonly Field[],
     readonly outs: Recorded,
-    doubt: PossibleReason | undefined,
+    reason: PossibleReason,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const listed = fields.map(({ name }) => `"${name}"`).join(", ");
     const options =
       `add the resource option \`replaceOnChanges: [${listed}]\`, ` +
       "or `ignoreChanges` to keep the current value";
-    const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
-    const place =
-      ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it";
+    const place = fields.some(({ addressFields }) => addressFields !== undefined)
+      ? ". If the instance has the address, set cloudinfra:ipAddressField to the field that contains it"
+      : "";
     const hints = {
       address:
         'Check in the service whether the instance uses the mode: the service may return the address instead. If so, add `ignoreChanges: ["publicIp"]`',
       normalized: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
       former: `Check in the service whether the object has the value, possibly in a normalized form. If it does, add \`ignoreChanges: [${listed}]\`. If it doesn't, ${options}`,
-      none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${isAddress ? place : ""}`,
+      none: `Run \`pulumi up\` again: the service may have applied the change in the meantime. If the update fails again, ${options}${place}`,
     } as const;
-    super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint: hints[doubt ?? "none"],
-    });
+    const message = `the service accepted the update, but did not change ${names}`;
+    super("not_applied", message, { hint: hints[reason] });
   }
 }

@@ -1,58 +1,7 @@
 import { redact } from "../../diagnostics/redact";
 import { sameValue } from "../../model/changes";
-import {
-  type ComparedProperty,
-  isChangedByOthers,
-  isNormalizedForm,
-  isProven,
-  isToChange,
-  isUpdateApplied,
-} from "../../model/property-comparison";
-import type { Field } from "../../model/resource-fields";
+import { type ComparedProperty, isToChange } from "../../model/property-comparison";
 import type { Secrets } from "../../model/secrets";
-
-/**
- * The decision about an update with an outdated revision. `applied` means that the object already has the desired values. `retry` means
- * that the update can be retried, because no managed property has changed. `conflict` contains the conflicting properties, including
- * properties that the reply omits.
- */
-export type Verdict = "applied" | "retry" | { readonly conflict: readonly ComparedProperty[] };
-
-/**
- * Decides whether an object conflicts with an update.
- *
- * @param known.beforeUnknown the comparison before a request that may have been applied, if there was one
- * @param known.countsNew whether a field that the program sets for the first time has changed since it was last read
- * @param known.isKnown whether the object has the recorded revision, so that no user has changed it
- */
-export function judgeConflict(
-  properties: readonly ComparedProperty[],
-  known: {
-    beforeUnknown: readonly ComparedProperty[] | undefined;
-    countsNew: (field: Field) => boolean;
-    isKnown: boolean;
-  },
-): Verdict {
-  const { beforeUnknown, countsNew, isKnown } = known;
-  const isOwn =
-    beforeUnknown !== undefined &&
-    !beforeUnknown.some(isChangedByOthers) &&
-    isUpdateApplied(properties, isNormalizedForm);
-  const conflict = properties.filter(
-    (compared) =>
-      isChangedByOthers(compared) &&
-      !(isOwn && isToChange(compared)) &&
-      (compared.inState !== undefined || countsNew(compared.field)),
-  );
-  if (conflict.length > 0) return { conflict };
-  if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
-  // Many services omit empty fields, so an omitted property may be empty.
-  const omitted = properties.filter(
-    ({ isShown, inState, desired, field }) =>
-      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
-  );
-  return isKnown || omitted.length === 0 ? "retry" : { conflict: omitted };
-}
 
 const MAX_CELL_CHARACTERS = 48;
 const MAX_ROWS = 50;
@@ -63,7 +12,9 @@ export function conflictTable(
   conflict: readonly ComparedProperty[],
   secrets: Secrets,
 ): readonly string[] {
-  const shown = properties.filter((compared) => conflict.includes(compared) || isToChange(compared));
+  const shown = properties.filter(
+    (compared) => conflict.some(({ property }) => property === compared.property) || isToChange(compared),
+  );
   const rows = [
     ...new Map(shown.map((compared) => [nameOf(compared, secrets), rowOf(compared, secrets)])).values(),
   ];

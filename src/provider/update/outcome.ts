@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
-import { asksForAddress, isAddress, isUnspecifiedMode, meansNoAddress } from "../../model/addresses";
-import { changedFields, sameValue } from "../../model/changes";
-import { labelsOf, withoutRecasedKeys } from "../../model/labels";
+import {
+  addressesIn,
+  asksForAddress,
+  isAddress,
+  isPrivate,
+  isUnspecifiedMode,
+  meansNoAddress,
+  publicAddressIn,
+} from "../../model/addresses";
+import { changedFields, labelsOf, sameValue } from "../../model/changes";
+import { compareRemoteValues } from "../../model/drift";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
   type ComparedProperty,
@@ -14,47 +22,39 @@ import {
   isNormalizedForm,
   isNotReturned,
   isToChange,
-  keepsAddress,
   mayBeNormalizedForm,
-  mayShowMode,
 } from "../../model/property-comparison";
-import {
-  type Applied,
-  appliedIn,
-  compareRemoteValues,
-  remoteValueOf,
-  remoteValuesAfter,
-} from "../../model/remote-values";
-import type { Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
+import { appliedIn, remoteValueOf, remoteValuesAfter } from "../../model/remote-values";
+import { type Field, instanceFields, type RemoteValues } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context, hasRevisionOf } from "../context";
-import {
-  hasNewAddress,
-  isHiddenMode,
-  isOfNewMode,
-  isStillPublic,
-  mayBeOfMode,
-  ownAddress,
-} from "./public-address";
 import type { Change } from "./requested-values";
 import { requireUpdatedObject, type WriteResult } from "./write";
 
-/** The result of an update. */
-export interface UpdateOutcome {
-  readonly object: ApiObject;
+/** The object around an update. */
+interface Versions {
+  /** The object from which the body of the update was built. */
+  readonly before?: ApiObject;
   /** The object directly after the update, without later changes. It is unknown if the reply to the update doesn't contain it. */
   readonly own?: ApiObject | undefined;
-  readonly before?: ApiObject;
+  /** The latest object. */
+  readonly object: ApiObject;
+}
+
+/** The result of an update. */
+export interface UpdateOutcome extends Versions {
   /** The changed fields for which the service still returns the old value. */
   readonly unapplied: readonly Field[];
   /** Whether another user's update has set the revision of the object, and may have changed properties that the reply omits. */
   readonly isOthers?: boolean;
-  /** Whether the object is older than the update, so that it proves nothing about the update. */
-  readonly isOutdated?: boolean;
-  /** Whether reads still return the object from before the update. */
-  readonly isLagging?: boolean;
-  /** Whether only the reply to the update contains the new values, because the object's own URL lags. */
+  /**
+   * Whether reads return an older revision than the reply to the update, so that `object` comes from this reply. An `echo` contains all
+   * changed fields, and reads don't contradict it. If reads are `lagging`, they contain other values. If they are `outdated`, the reply
+   * omits a changed field, so that nothing is known about the update.
+   */
+  readonly age?: "echo" | "lagging" | "outdated" | undefined;
+  /** Whether `object` comes from the reply, because the object's own URL lags. */
   readonly isEcho?: boolean;
 }
 
@@ -73,35 +73,30 @@ export async function waitUntilApplied(
     const { object, isOthers } = written;
     return { object, own: object, unapplied: [], isOthers };
   }
-  const mayBeOlder = ({ object, unapplied, isLagging }: UpdateOutcome): boolean =>
-    isLagging === true ||
-    (hasRevisionOf(object, written.before) &&
-      (unapplied.length > 0 || context.session.finder.isListOnly(context.kind, object.id)));
-  // An omitted or normalized field of an object with its former revision may still change.
-  const isOmitted = ({ object }: UpdateOutcome): boolean =>
-    change.fields.some(
-      ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
-    );
+  const isLagging = ({ age }: UpdateOutcome): boolean => age === "lagging" || age === "outdated";
+  const isFormer = ({ object }: UpdateOutcome): boolean => hasRevisionOf(object, written.before);
   const patienceFor = (seen: UpdateOutcome): Patience => {
     if (isPending(written)) return "deadline";
-    return mayBeOlder(seen) ? "catching up" : "lag";
+    const mayBeOlder =
+      seen.unapplied.length > 0 || context.session.finder.isListOnly(context.kind, seen.object.id);
+    return isLagging(seen) || (isFormer(seen) && mayBeOlder) ? "catching up" : "lag";
   };
-  const mayBeKept = (seen: UpdateOutcome): boolean =>
-    compareProperties(change.fields, change, seen.object.fields).some((compared) =>
-      keepsAddress(compared, change, seen),
+  // An omitted or normalized field of an object with its former revision may still change.
+  const mayChange = (seen: UpdateOutcome): boolean => {
+    const { fields } = seen.object;
+    const isOmitted = change.fields.some(
+      ({ name, wire }) => change.news[name] !== undefined && fields[wire] === undefined,
     );
-  const isUnproven = ({ object }: UpdateOutcome): boolean =>
-    compareProperties(change.fields, change, object.fields).some(
-      (compared) => isToChange(compared) && differsFromDesired(compared) && mayBeAccepted(compared),
-    );
-  const isOpen = (seen: UpdateOutcome): boolean =>
-    hasRevisionOf(seen.object, written.before) &&
-    (isOmitted(seen) || isUnproven(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
+    const properties = compareProperties(change.fields, change, fields);
+    const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
+    const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
+    return isFormer(seen) && (isOmitted || isUnproven || (mayBeKept && patienceFor(seen) !== "lag"));
+  };
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
       context,
       () => readAfterUpdate(context, change, written),
-      (seen) => seen.unapplied.length === 0 && seen.isLagging !== true && !isOpen(seen),
+      (seen) => seen.unapplied.length === 0 && !isLagging(seen) && !mayChange(seen),
       patienceFor,
     ),
   );
@@ -116,27 +111,31 @@ export function isPending(written: WriteResult): boolean {
 
 async function readAfterUpdate(context: Context, change: Change, sent: Sent): Promise<UpdateOutcome> {
   const latest = await requireUpdatedObject(context, change);
-  const past = pastRevisions(change, sent);
+  const { before } = sent;
   const replied = ownReply(change, sent);
-  const isOld = replied !== undefined && isOlder(latest, replied, past);
-  // Fields that the reply omits are unknown, so their values are kept.
-  const object = isOld ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
-  const isComplete = change.fields.every(({ wire }) => replied?.fields[wire] !== undefined);
-  // A revision that is computed from the fields that a GET returns stays the same if the GET doesn't return the changed fields.
-  const isDifferent = ({ wire }: Field): boolean => {
-    const [before, after] = [latest.fields[wire], replied?.fields[wire]];
-    return before !== undefined && after !== undefined && !isDeepStrictEqual(before, after);
-  };
   const own = replied ?? (isOnlyChange(change, sent, latest) ? latest : undefined);
-  return {
-    object,
-    own,
-    before: sent.before,
-    unapplied: unappliedFields(change, { object, own, before: sent.before }),
-    isOutdated: isOld && latest.revision !== undefined && !isComplete,
-    isLagging: isOld && latest.revision !== undefined && (!isComplete || change.fields.some(isDifferent)),
-    isEcho: isOld && latest.isFromOwnUrl === true,
-  };
+  const age = replied && ageOf(latest, replied, change, pastRevisions(change, sent));
+  // Fields that the reply omits are unknown, so their values are kept.
+  const object = age ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
+  const unapplied = unappliedFields(change, { before, own, object });
+  return { before, own, object, unapplied, age, isEcho: age !== undefined && latest.isFromOwnUrl === true };
+}
+
+/** Compares a read with the reply to the update. Lists may contain no revision. */
+function ageOf(
+  latest: ApiObject,
+  replied: ApiObject,
+  change: Change,
+  past: readonly (string | undefined)[],
+): UpdateOutcome["age"] {
+  const isNewer = latest.revision !== undefined && !past.includes(latest.revision);
+  if (replied.revision === undefined || isNewer) return undefined;
+  if (latest.revision === undefined) return "echo";
+  if (change.fields.some(({ wire }) => replied.fields[wire] === undefined)) return "outdated";
+  // A revision that is computed from the fields that a GET returns stays the same if the GET doesn't return the changed fields.
+  const isDifferent = ({ wire }: Field): boolean =>
+    latest.fields[wire] !== undefined && !isDeepStrictEqual(latest.fields[wire], replied.fields[wire]);
+  return change.fields.some(isDifferent) ? "lagging" : "echo";
 }
 
 /**
@@ -179,111 +178,162 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
   return [before.revision, olds.revision];
 }
 
-/** Reports whether a lagging list contains no revision, or a revision from before the update's reply. */
-function isOlder(latest: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
-  if (own.revision === undefined) return false;
-  return latest.revision === undefined || past.includes(latest.revision);
-}
-
 /**
  * Returns the changed fields for which the service still returns the old value.
  *
  * Fields that the reply omits are treated as set. A value that contradicts the desired value in both the read and the reply is not treated
- * as set. If the reply was lost, a remote value that a refresh accepted may be a normalized form. Some services keep the revision if
- * nothing changes, or compute the revision from the fields that they return.
+ * as set: the reply may contain the former values, and the read may contain a later change by another user.
  */
-function unappliedFields(
-  change: Change,
-  { object: after, own, before }: { object: ApiObject; own: ApiObject | undefined; before: ApiObject },
-): Field[] {
+function unappliedFields(change: Change, seen: Versions): Field[] {
   const propertiesIn = (object?: ApiObject): ComparedProperty[] =>
-    propertiesAfter(change.fields, change, object?.fields ?? {});
-  const wordsBefore = new Map(propertiesIn(before).map(({ property, now }) => [property, now]));
-  // With a new revision, the update may have changed only other fields.
-  const isAccepted = hasRevisionOf(after, before);
-  const isAsBefore = (compared: ComparedProperty): boolean =>
-    differsFromDesired(compared) &&
-    !hasNewAddress(compared, before, after) &&
-    !isNormalizedForm(compared) &&
-    !((isAccepted || isRepeated(compared)) && mayBeAccepted(compared)) &&
-    !isNotReturned(compared) &&
-    !keepsAddress(compared, change, { own, before }) &&
-    !isHiddenMode(compared) &&
-    sameValue(compared.field, compared.now, wordsBefore.get(compared.property));
-  const otherwise = propertiesIn(own).filter(contradicts);
-  // The reply may contain the former values, and the read may contain a later change by another user.
-  const isOtherwise = (compared: ComparedProperty): boolean =>
-    contradicts(compared) && otherwise.some(({ property }) => property === compared.property);
-  const unapplied = propertiesIn(after).filter(
-    (compared) =>
-      isToChange(compared) &&
-      (isAsBefore(compared) || isOtherwise(compared) || isStillPublic(compared, before, after)),
-  );
+    object === undefined ? [] : propertiesAfter(change.fields, change, object);
+  const valuesBefore = new Map(propertiesIn(seen.before).map(({ property, now }) => [property, now]));
+  const contradicted = propertiesIn(seen.own)
+    .filter(contradicts)
+    .map(({ property }) => property);
+  const unapplied = propertiesIn(seen.object).filter((compared) => {
+    const { field, property, isShown, now } = compared;
+    const isAsBefore = isShown && sameValue(field, now, valuesBefore.get(property));
+    const isOtherwise = contradicts(compared) && contradicted.includes(property);
+    const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
+    return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));
+  });
   return change.fields.filter((field) => unapplied.some((compared) => compared.field === field));
 }
 
-function propertiesAfter(
-  fields: readonly Field[],
-  { olds, news }: Change,
-  object: WireFields,
-): ComparedProperty[] {
-  const wanted = { olds: withoutRecasedKeys(fields, olds, news), news };
-  return compareProperties(fields, wanted, object, { isAfterUpdate: true });
+function propertiesAfter(fields: readonly Field[], change: Change, object: ApiObject): ComparedProperty[] {
+  const olds = withoutRecasedKeys(fields, change);
+  return compareProperties(fields, { olds, news: change.news }, object.fields, { isAfterUpdate: true });
+}
+
+/** Returns the state without label keys whose case changes. The service may return the new label under the old key. */
+function withoutRecasedKeys(fields: readonly Field[], { olds, news }: Change): Recorded {
+  const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
+  const kept = labels.map(({ name }) => {
+    const own = Object.keys(labelsOf(news[name]));
+    const folded = own.map((key) => key.toLowerCase());
+    const isKept = ([key]: [string, unknown]): boolean =>
+      own.includes(key) || !folded.includes(key.toLowerCase());
+    return [name, Object.fromEntries(Object.entries(labelsOf(olds[name])).filter(isKept))];
+  });
+  return { ...olds, ...Object.fromEntries(kept) };
+}
+
+/**
+ * Reports whether a remote value may be the desired value, although it may also be the former value. If the reply was lost, a remote value
+ * that a refresh accepted may be a normalized form. Some services keep the revision if nothing changes, or compute the revision from the
+ * fields that they return. With a new revision, the update may have changed only other fields.
+ */
+function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): boolean {
+  const { field, applied, desired } = compared;
+  // An earlier update has already set the desired value, and only its normalized form is unknown.
+  const isRepeated = applied?.word === undefined && sameValue(field, applied?.value, desired);
+  const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
+  return (
+    hasDesiredValue(compared) ||
+    isNormalizedForm(compared) ||
+    isNotReturned(compared) ||
+    keepsAddress(compared, change, seen) ||
+    ((isRepeated || isSameRevision) && mayBeAccepted(compared))
+  );
 }
 
 /** Reports whether a refresh has accepted a remote value that may be a normalized form of the desired value. */
 const mayBeAccepted = (compared: ComparedProperty): boolean =>
-  compared.applied !== undefined && mayBeNormalizedForm(compared);
-
-/** Reports whether an earlier update has already set the desired value, and only its normalized form is unknown. */
-const isRepeated = ({ field, applied, desired }: ComparedProperty): boolean =>
-  applied !== undefined && applied.word === undefined && sameValue(field, applied.value, desired);
+  compared.applied !== undefined && differsFromDesired(compared) && mayBeNormalizedForm(compared);
 
 /** Reports whether the service may return the desired value in this form, so that another user need not have changed it. */
-const mayBeOwn = (compared: ComparedProperty, change: Change, seen: UpdateOutcome): boolean =>
-  hasDesiredValue(compared) ||
+const mayBeOwn = (compared: ComparedProperty, change: Change, seen: Versions): boolean =>
+  mayBeSet(compared, change, seen) ||
   mayBeNormalizedForm(compared) ||
   hasSameCharacters(compared) ||
-  isNotReturned(compared) ||
-  keepsAddress(compared, change, seen) ||
-  isOfNewMode(compared, seen.own);
+  // The reply would contain a new address.
+  (mayBeOfMode(compared) && !isComplete(seen.own));
 
-/** Reports whether the object has an unrecorded value that may be a normalized form of the desired value. */
-function mayBeNew({ field, inState, now, desired }: ComparedProperty): boolean {
-  const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
-  return isOpen && !isNone(now) && !contradicts({ field, now, desired });
+// A service may return the public address, its mode or neither after an update of the mode.
+
+/** Reports whether the service has assigned an address, although the service doesn't return the new mode. */
+function hasNewAddress({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
+  if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
+  const known = Object.values(before?.fields ?? {});
+  return Object.values(object.fields).some((value) => isAddress(value) && !known.includes(value));
 }
 
-/** Reports whether a remote value means that the property has no value. */
-const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
+/** Reports whether the object still has its former public address, although the update has removed the mode or replaced it. */
+function isStillPublic({ field, now, desired }: ComparedProperty, { before, object }: Versions): boolean {
+  const address = publicAddressIn(field, object.fields);
+  const isKept = address !== undefined && address === publicAddressIn(field, before?.fields ?? {});
+  return isKept && (now ?? null) === null && !asksForAddress(desired) && !isAddress(desired);
+}
 
-/** The reason why the object may have a desired value that the reply doesn't contain. */
+/**
+ * Reports whether the object may still have its former address, although the update has set a mode. Some services return an address instead
+ * of a mode, so a pinned address can't be distinguished from an assigned address. If the state contains a pinned address, only a new
+ * revision without other changes proves the update.
+ */
+function keepsAddress(compared: ComparedProperty, { fields }: Change, { before, own }: Versions): boolean {
+  const { field, inState, applied, now } = compared;
+  const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
+  const isPinned = isAddress(inState) && !isOfMode;
+  const isProof = own?.revision !== undefined && fields.length === 1;
+  if (before === undefined || !mayShowMode(compared) || (isPinned && !isProof)) return false;
+  return sameValue(field, now, remoteValueOf(field, before.fields));
+}
+
+/** Reports whether the remote value may be an address that the service returns instead of the desired mode. */
+function mayShowMode({ field, now, desired, object }: ComparedProperty): boolean {
+  const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
+  return isForMode && addressesIn(field, object).every((address) => address === now || isPrivate(address));
+}
+
+/** Reports whether the service returns an address or null, which may or may not belong to the desired unspecified mode. */
+function mayBeOfMode({ field, now, desired }: ComparedProperty): boolean {
+  const isModeHidden = (now ?? null) === null || isAddress(now);
+  return field.wire === "public_ip" && isModeHidden && isUnspecifiedMode(desired);
+}
+
+/** Returns the public address after an update, unless another user may have set it since the reply to the update. */
+function newAddress(fields: readonly Field[], { object, own }: Versions): string | undefined {
+  const source = isComplete(own) && own.revision !== object.revision ? own : object;
+  return fields.map((field) => publicAddressIn(field, source.fields)).find(isAddress);
+}
+
+/** Reports whether the reply to an update contains the object. Such a reply also contains the address, if there is one. */
+function isComplete(own: ApiObject | undefined): own is ApiObject {
+  const required = instanceFields.filter(({ argument }) => argument === "required");
+  return own !== undefined && required.every(({ wire }) => own.fields[wire] !== undefined);
+}
+
+/** The reason why an object may have a desired value that the reply doesn't contain. */
 export type PossibleReason =
   /** The service may return the former address instead of the mode. */
   | "address"
   /** The service may normalize the value. A separate update of the field would prove this, because the revision wouldn't change. */
   | "normalized"
   /** The update changed nothing visible, so the object may have the value, or may already have had it, in a normalized form. */
-  | "former";
+  | "former"
+  /** Nothing indicates that the object has the value. */
+  | "none";
 
 /** Returns the reason why the object may have a desired value that the reply doesn't contain. */
-export function possibleReasonFor(
-  change: Change,
-  { object, unapplied, before }: UpdateOutcome,
-): PossibleReason | undefined {
+export function possibleReasonFor(change: Change, seen: UpdateOutcome): PossibleReason {
+  const { object, unapplied, before } = seen;
   const properties = compareProperties(unapplied, change, object.fields, { isAfterUpdate: true });
   if (properties.some(mayShowMode)) return "address";
   if (properties.some(mayBeOfMode)) return "former";
   const isOneOfMore = unapplied.length < change.fields.length;
-  if (isOneOfMore && properties.some((compared) => differsFromDesired(compared) && mayBeAccepted(compared)))
-    return "normalized";
-  if (before === undefined || !hasRevisionOf(object, before)) return undefined;
+  if (isOneOfMore && properties.some(mayBeAccepted)) return "normalized";
+  if (before === undefined || !hasRevisionOf(object, before)) return "none";
   // If the service returns ids instead of names, the name may belong to the current id.
-  const isOtherName = ({ field, now, desired }: ComparedProperty): boolean =>
-    Object.keys(change.olds.remoteValues ?? {}).length > 0 &&
-    field.type === "text" &&
-    ![now, desired].some(isAddress);
-  return properties.some((compared) => mayBeNew(compared) || isOtherName(compared)) ? "former" : undefined;
+  const areNormalized = Object.keys(change.olds.remoteValues ?? {}).length > 0;
+  const mayBeForm = (compared: ComparedProperty): boolean => {
+    const { field, inState, now, desired } = compared;
+    if ([now, desired].some(isAddress)) return false;
+    const isNone = (now ?? null) === null || meansNoAddress(now);
+    const mayBeNew = inState === undefined && desired !== undefined && !isNone && !contradicts(compared);
+    return mayBeNew || (areNormalized && field.type === "text");
+  };
+  return properties.some(mayBeForm) ? "former" : "none";
 }
 
 /**
@@ -292,131 +342,109 @@ export function possibleReasonFor(
  * change.
  */
 export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
+  const { fields } = context.kind;
   const { olds, news } = change;
   const { object, own, unapplied } = outcome;
-  const { remoteValues: remembered = {}, applied = {}, revision } = olds;
-  const changed = changedFields(context.kind.fields, olds, news);
+  const { remoteValues: remembered = {}, applied: marks = {}, revision } = olds;
+  const changed = changedFields(fields, olds, news);
   const isNew = (field: Field): boolean =>
-    propertiesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
-  const isMade = (field: Field): boolean =>
-    !unapplied.includes(field) && (changed.includes(field) || isNew(field));
-  const appliedFields = change.fields.filter(isMade);
-  const others = context.kind.fields.filter((field) => !appliedFields.includes(field));
+    propertiesAfter([field], change, object).some(({ now, known }) => !sameValue(field, now, known));
+  const appliedFields = change.fields.filter(
+    (field) => !unapplied.includes(field) && (changed.includes(field) || isNew(field)),
+  );
+  const others = fields.filter((field) => !appliedFields.includes(field));
   const values = {
     ...argumentsOf(context, news),
     ...Object.fromEntries(unapplied.map(({ name }) => [name, olds[name]])),
   };
-  const remoteValues = {
-    ...pickFields(others, remembered),
-    ...Object.assign({}, ...appliedFields.map((field) => remoteValueAfter(field, change, outcome))),
+  const records = appliedFields.map((field) => recordOf(field, change, outcome));
+  const remoteValues: RemoteValues = Object.assign(
+    pickFields(others, remembered),
+    ...records.map((record) => record.remoteValues),
+  );
+  const { publicIp } = news;
+  const isAddressIn = (some: readonly Field[]): boolean => some.some(({ name }) => name === "publicIp");
+  const isApplied = isAddressIn(appliedFields);
+  const isNewMode = isApplied && isUnspecifiedMode(publicIp);
+  const isMode = asksForAddress(publicIp) || isUnspecifiedMode(publicIp);
+  const isFormerMode = !isApplied && !isAddressIn(changed) && isMode;
+  // An earlier update has marked the mode if another user had changed the address and the program ignores the change.
+  const former = appliedIn(marks, "publicIp");
+  const isMarked = isFormerMode && former?.word !== undefined && former.value === publicIp;
+  const newMark = isApplied && !isNewMode ? { value: publicIp } : undefined;
+  const known = {
+    values,
+    remoteValues,
+    applied: { publicIp: isMarked ? former : newMark },
+    ipAddress: isNewMode ? newAddress(fields, outcome) : olds.ipAddress,
   };
-  // If a mode was just set, a new address may have been set by another user, unless the update's reply contains the address.
-  const newMode = appliedFields.find(
-    ({ name, wire }) => wire === "public_ip" && isUnspecifiedMode(news[name]),
-  );
-  const ipAddress = newMode === undefined ? olds.ipAddress : ownAddress(newMode, outcome);
-  const marked = appliedFields.filter((field) => field !== newMode);
-  const marks = Object.fromEntries(marked.map(({ name }) => [name, { value: news[name] }]));
-  const isMode = (value: unknown): boolean => asksForAddress(value) || isUnspecifiedMode(value);
-  const modes = others.filter(
-    (field) => field.wire === "public_ip" && !changed.includes(field) && isMode(news[field.name]),
-  );
-  const former = pickFields(
-    modes.filter((field) => isMarked(field, change)),
-    applied,
-  );
-  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress };
   // The service may omit a new value that means "not set", such as "none" for the address.
-  const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
-  const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
+  const tellable = fields.filter((field) => field.type !== "text" || !changed.includes(field));
   const now = withRemovedFields(tellable, object, olds);
-  const { drifted, omitted } = compareRemoteValues(context.kind.fields, known, now.fields);
-  const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && omitted.includes(name);
-  const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
+  const { drifted, omitted } = compareRemoteValues(fields, known, now.fields);
+  const isUnseen =
+    outcome.isOthers === true &&
+    fields.some(({ name, change: how }) => how === "in place" && omitted.includes(name));
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that another user set would look like an address that the service assigned.
-  const theirs = [...modes, ...(newMode ? [newMode] : [])].filter(({ name }) => drifted.includes(name));
-  const ofTheirs = theirs.map(({ name }) => [
-    name,
-    { value: news[name], word: remoteValues[name] ?? news[name] },
-  ]);
+  const isTheirAddress = (isNewMode || isFormerMode) && drifted.includes("publicIp");
   return outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
     remoteValues,
-    applied: {
-      ...pickFields(others, applied),
-      ...formerPairs(change, appliedFields),
-      ...unprovenValues(change, outcome, appliedFields),
-      ...Object.fromEntries(ofTheirs),
-    },
+    applied: Object.assign(
+      pickFields(others, marks),
+      ...records.map((record) => record.applied),
+      isTheirAddress && { publicIp: { value: publicIp, word: remoteValues.publicIp ?? publicIp } },
+    ),
     // The object's own URL may return the new values in a different form than the reply to the update.
     before: { ...olds, revision: undefined, shown: outcome.isEcho ? undefined : olds.shown },
   });
 }
 
-/** Reports whether an earlier update has marked a field, because another user had changed the field and the program ignores the change. */
-function isMarked({ name }: Field, { olds, news }: Change): boolean {
-  const mark = appliedIn(olds.applied ?? {}, name);
-  return mark?.word !== undefined && mark.value === news[name];
-}
-
-/** Returns the remote value of an applied argument, unless another user has changed it in the meantime. */
-function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): RemoteValues {
-  const { news } = change;
-  const { object, own, before } = seen;
-  const desired = news[field.name];
-  const wordIn = (fields: WireFields): unknown => remoteValueOf(field, fields, desired);
-  const shownWord = wordIn(own?.fields ?? {});
-  const isFormer = before !== undefined && sameValue(field, shownWord, wordIn(before.fields));
-  const ownWord = isFormer ? undefined : shownWord;
-  const isSameState = object.revision !== undefined && object.revision === own?.revision;
-  const properties = propertiesAfter([field], change, object.fields);
-  const isOwn =
-    isSameState ||
-    (ownWord === undefined
-      ? properties.every((compared) => mayBeOwn(compared, change, seen))
-      : sameValue(field, wordIn(object.fields), ownWord));
-  const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
-  return remoteValuesAfter([field], news, isOwn ? object.fields : ownFields);
-}
-
 /**
- * Returns marks for applied values whose remote values are unknown, because another user may have changed them. If the remote value doesn't
- * change when the same value is sent again, it is a normalized form of the applied value.
+ * Returns the record of an applied argument: its remote value, unless another user has changed it in the meantime, and a mark.
+ *
+ * A mark without a remote value means that the remote value is unknown. If the remote value doesn't change when the same value is sent
+ * again, it is a normalized form of the applied value. Otherwise, the mark is the former value with its remote value. A later read can then
+ * prove that the former value was applied again.
  */
-function unprovenValues(change: Change, seen: UpdateOutcome, appliedFields: readonly Field[]): RemoteValues {
-  const { object, own } = seen;
-  if (own?.revision !== undefined && own.revision === object.revision) return {};
-  const isOpen = (compared: ComparedProperty): boolean =>
-    compared.desired !== undefined &&
-    compared.isShown &&
-    own?.fields[compared.field.wire] === undefined &&
-    !mayBeOwn(compared, change, seen);
-  const open = propertiesAfter(appliedFields, change, object.fields).filter(isOpen);
-  const marks: Record<string, Json> = {};
-  for (const { field, path, desired } of open) {
-    const [name, label] = [field.name, path[1]];
-    const mark = { value: desired };
-    marks[name] = label === undefined ? mark : { ...labelsOf(marks[name]), [label]: mark };
-  }
-  return marks;
-}
-
-/** Returns former values with their remote values. A later read can then prove that a former value was applied again. */
-function formerPairs({ olds, news }: Change, appliedFields: readonly Field[]): RemoteValues {
-  const { remoteValues = {}, applied = {} } = olds;
-  return Object.fromEntries(
-    appliedFields.flatMap((field): [string, Applied][] => {
-      const { name, type } = field;
-      const isRemembered = Object.hasOwn(remoteValues, name);
-      const pair = isRemembered ? { value: olds[name], word: remoteValues[name] } : appliedIn(applied, name);
-      const isOther = pair !== undefined && !sameValue(field, pair.value, news[name]);
-      return type === "text" && isOther && typeof pair.word === "string" && !isAddress(pair.word)
-        ? [[name, pair]]
-        : [];
-    }),
+function recordOf(
+  field: Field,
+  change: Change,
+  seen: Versions,
+): { readonly remoteValues: RemoteValues; readonly applied: RemoteValues } {
+  const { olds, news } = change;
+  const { name, wire, type } = field;
+  const { before, own, object } = seen;
+  const valueIn = (version?: ApiObject): unknown => remoteValueOf(field, version?.fields ?? {}, news[name]);
+  const others = propertiesAfter([field], change, object).filter(
+    (compared) => !mayBeOwn(compared, change, seen),
   );
+  // The reply may contain the former value.
+  const reply = sameValue(field, valueIn(own), valueIn(before)) ? undefined : own;
+  const isSameState = own !== undefined && hasRevisionOf(object, own);
+  const replied = valueIn(reply);
+  const isUnchanged =
+    replied === undefined ? others.length === 0 : sameValue(field, valueIn(object), replied);
+  const source = isSameState || isUnchanged ? object : reply;
+  const remoteValues = remoteValuesAfter([field], news, source?.fields ?? {});
+  const isProven = isSameState || own?.fields[wire] !== undefined;
+  const unproven = others.filter(({ isShown, desired }) => !isProven && isShown && desired !== undefined);
+  const marks = unproven.map(({ path: [, label], desired: value }) =>
+    label === undefined ? { value } : { [label]: { value } },
+  );
+  if (marks.length > 0) return { remoteValues, applied: { [name]: Object.assign({}, ...marks) } };
+  const { remoteValues: remembered = {}, applied = {} } = olds;
+  const former = Object.hasOwn(remembered, name)
+    ? { value: olds[name], word: remembered[name] }
+    : appliedIn(applied, name);
+  const isOther =
+    type === "text" &&
+    typeof former?.word === "string" &&
+    !isAddress(former.word) &&
+    !sameValue(field, former.value, news[name]);
+  return { remoteValues, applied: isOther ? { [name]: former } : {} };
 }
 
 function pickFields(fields: readonly Field[], values: RemoteValues): RemoteValues {

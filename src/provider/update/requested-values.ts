@@ -1,6 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields, type PropertyPaths, sameValue } from "../../model/changes";
-import { type Labels, labelsOf } from "../../model/labels";
+import { changedFields, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import {
@@ -29,22 +28,16 @@ export interface Change {
   readonly former?: RemoteValues | undefined;
   /** The object from which the first request body was built. */
   readonly before?: ApiObject;
-  /** The paths that the update must not change. @default the option `ignoreChanges`, which doesn't apply to creations */
-  readonly ignored?: PropertyPaths;
+  /** The paths that the update must not change. */
+  readonly ignored: PropertyPaths;
 }
 
 /**
  * Returns the values that an update requests, with null for removed values. A desired value that the object already has was set by another
  * user, unless the state or an earlier update of unknown outcome contains the value.
  */
-export function requestedChanges({
-  fields,
-  olds,
-  news,
-  unsettled,
-  former = {},
-  before,
-}: Change): RemoteValues {
+export function requestedChanges(change: Change): RemoteValues {
+  const { fields, olds, news, unsettled, former = {}, before } = change;
   const properties = (wanted: DesiredArguments): ComparedProperty[] =>
     compareProperties(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = properties(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
@@ -57,26 +50,14 @@ export function requestedChanges({
   const asked: Record<string, Json> = { ...unsettled };
   for (const field of changedFields(fields, olds, news)) {
     const { name } = field;
-    const paths = theirs.filter((compared) => compared.field === field).map(({ path }) => path);
-    const own = paths.length === 0 ? news[name] : withoutKeys(news[name], paths);
-    if (paths.length === 0 || !sameValue(field, own, olds[name] ?? {})) asked[name] = own ?? null;
+    const keys = theirs.filter((compared) => compared.field === field).map(({ path: [, key] }) => key);
+    const isOwn = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
+    // If the value isn't a map, nothing is left.
+    const left = Object.fromEntries(Object.entries(labelsOf(news[name])).filter(isOwn));
+    if (keys.length === 0) asked[name] = news[name] ?? null;
+    else if (!sameValue(field, left, olds[name] ?? {})) asked[name] = left;
   }
   return asked;
-}
-
-/** Returns labels without the given keys, or no labels if the value isn't a map. */
-function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Labels {
-  const keys = paths.map(([, key]) => key);
-  const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
-  return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
-}
-
-/** The known result of an update of unknown outcome. */
-export interface RequestedOutcome {
-  /** The properties of the state that the update has changed. */
-  readonly made: RecordedMembers;
-  /** The values that the service may still set. */
-  readonly unapplied: RemoteValues | undefined;
 }
 
 /**
@@ -84,6 +65,7 @@ export interface RequestedOutcome {
  * doesn't overwrite changes by other users.
  *
  * @param isNormalized whether a different value is a normalized form of the desired one
+ * @returns the properties of the state that the update has changed, and the values that the service may still set
  */
 export function compareRequested(
   { kind }: Context,
@@ -91,38 +73,33 @@ export function compareRequested(
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
   isNormalized: (compared: ComparedProperty) => boolean = isNormalizedForm,
-): RequestedOutcome {
-  const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
-  const news: Arguments & DesiredArguments = {
-    ...argumentsOf({ kind }, state),
-    ...Object.fromEntries(values),
-  };
-  const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+): { readonly made: RecordedMembers; readonly unapplied: RemoteValues | undefined } {
   const { remoteValues = {}, applied = {} } = state;
+  const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
+  const news: Arguments = { ...argumentsOf({ kind }, state), ...Object.fromEntries(values) };
+  const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const properties = compareProperties(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(properties, (compared) => isNew(compared) && isNormalized(compared));
-  // A property that the reply omits may have been removed after the update.
-  const isSeen = (compared: ComparedProperty): boolean => compared.isShown || compared.desired === undefined;
+  const isMade = (compared: ComparedProperty): boolean => {
+    // A property that the reply omits may have been removed after the update.
+    const isSeen = compared.isShown || compared.desired === undefined;
+    return isProven(compared) || (isOwn && isSeen);
+  };
   const made = changed.filter((field) =>
-    properties.every(
-      (compared) => compared.field !== field || isProven(compared) || (isOwn && isSeen(compared)),
-    ),
+    properties.every((compared) => compared.field !== field || isMade(compared)),
   );
-  const names = made.map(({ name }) => name);
-  const others = (values: RemoteValues): RemoteValues =>
-    Object.fromEntries(Object.entries<Json>(values).filter(([name]) => !names.some((one) => one === name)));
-  const unapplied = others(asked);
+  const names = made.map(({ name }): string => name);
+  const others = (all: RemoteValues): RemoteValues =>
+    Object.fromEntries(Object.entries<Json>(all).filter(([name]) => !names.includes(name)));
+  const remote = remoteValuesAfter(made, news, withFormerLabels(now, properties));
   return {
     made: {
-      ...Object.fromEntries(names.map((name) => [name, news[name]])),
-      remoteValues: {
-        ...others(remoteValues),
-        ...remoteValuesAfter(made, news, withFormerLabels(now, properties)),
-      },
+      ...Object.fromEntries(made.map(({ name }) => [name, news[name]])),
+      remoteValues: { ...others(remoteValues), ...remote },
       applied: others(applied),
     },
-    unapplied: unlessEmpty(unapplied),
+    unapplied: unlessEmpty(others(asked)),
   };
 }
 

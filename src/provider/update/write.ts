@@ -2,16 +2,24 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { propertyPath } from "../../diagnostics/problem";
 import { meansNoAddress } from "../../model/addresses";
-import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
+import { isIgnored, mentionsProperty, withReplaceOnChanges } from "../../model/changes";
 import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
-import { type ComparedProperty, compareProperties, isToChange } from "../../model/property-comparison";
+import {
+  type ComparedProperty,
+  compareProperties,
+  isChangedByOthers,
+  isNormalizedForm,
+  isProven,
+  isToChange,
+  isUpdateApplied,
+} from "../../model/property-comparison";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
-import type { ArgumentName, Field, WireFields } from "../../model/resource-fields";
+import type { ArgumentName, Field } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import { type Patience, readUntil } from "../absence";
 import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
-import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict-table";
+import { conflictTable, namesOf } from "./conflict-table";
 import { type Change, withUnsettled } from "./requested-values";
 
 /** The result of an update: the service accepted the PUT, or the object already had the desired values. */
@@ -38,9 +46,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   // Otherwise, the object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
-  const isAgain =
-    hasRevisionOf(current, change.olds) ||
-    judged(context, change, current, compare(context, change, current)) === "retry";
+  const isAgain = hasRevisionOf(current, change.olds) || judged(context, change, current) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
   if (mayBeInOtherForm(before, change.olds)) return { before, isMade: false };
   // Some services keep the revision when a value changes, such as a label.
@@ -89,12 +95,12 @@ async function put(
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
-  const { id, olds, news, unsettled = {} } = change;
+  const { id, olds, news, unsettled = {}, ignored } = change;
   const { client, finder } = context.session;
   const { fields } = context.kind;
   requireUnmanagedShown(context.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const sources = { olds: managed, news, current: before.fields, ignored: ignoredBy(context, change) };
+  const sources = { olds: managed, news, current: before.fields, ignored };
   const body = updateBody(fields, sources);
   try {
     return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
@@ -143,31 +149,20 @@ function newerThan(
   );
 }
 
-/** Returns the comparison without ignored properties in the reply, because the body repeats the current values of these properties. */
-function compare(context: Context, change: Change, object: ApiObject): ComparedProperty[] {
-  const ignored = ignoredBy(context, change);
-  const all = compareProperties(
-    context.kind.fields,
-    change,
-    withFieldsRemovedByOthers(context, change, object),
-  );
-  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
-}
-
 /**
- * Returns the fields, with null for each field that another user has removed. Other missing fields may have been removed by this update or
- * an unsettled one.
+ * Returns the comparison with null for each field that another user has removed. Other missing fields may have been removed by this update
+ * or an unsettled one. Ignored properties in the reply are left out, because the body repeats their current values.
  */
-function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
-  const ignored = ignoredBy(context, change);
-  const { news } = change;
-  const others = context.kind.fields.filter(
+function compare({ kind: { fields } }: Context, change: Change, object: ApiObject): ComparedProperty[] {
+  const { ignored, news, olds } = change;
+  const others = fields.filter(
     (field) =>
       !(change.fields.includes(field) && news[field.name] === undefined) &&
       !mayEmpty(change, field.name) &&
       !mentionsProperty(ignored, field.name),
   );
-  return withRemovedFields(others, object, change.olds).fields;
+  const all = compareProperties(fields, change, withRemovedFields(others, object, olds).fields);
+  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
 /** Reports whether an earlier update of unknown outcome requested an empty value. */
@@ -178,30 +173,45 @@ function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
   return value === null || isEmptyObject || meansNoAddress(value);
 }
 
-function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
-  return ignored ?? session.tracker.ignoredBy(news.key);
-}
-
-/** Decides whether the update is applied, can be retried, or conflicts with other changes. */
+/**
+ * Decides whether the update is already applied, or can be sent or retried because no managed property has changed. Otherwise, returns the
+ * conflicting properties, including properties that the reply omits.
+ *
+ * @param beforeUnknown the comparison before a request that may have been applied, if there was one
+ */
 function judged(
   context: Context,
   change: Change,
   object: ApiObject,
-  all: readonly ComparedProperty[],
   beforeUnknown?: readonly ComparedProperty[],
-): Verdict {
+): "applied" | "retry" | readonly ComparedProperty[] {
   const { olds } = change;
-  const { unmanaged: seen = {} } = olds;
+  const { unmanaged: before = {}, shown = [] } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isRecorded = hasRevisionOf(object, olds);
-  const isKnown = object.revision === undefined || isRecorded;
   // If the object's own URL has returned the field before, an earlier update of unknown outcome has probably removed the value.
-  const isOwnRemoval = ({ isShown, field: { name } }: ComparedProperty): boolean =>
-    !isShown && olds.shown?.includes(name) === true && mayEmpty(change, name);
-  const properties = all.filter((compared) => !isOwnRemoval(compared));
+  const properties = compare(context, change, object).filter(
+    ({ isShown, field: { name } }) => isShown || !shown.includes(name) || !mayEmpty(change, name),
+  );
+  const isOwn =
+    beforeUnknown !== undefined &&
+    !beforeUnknown.some(isChangedByOthers) &&
+    isUpdateApplied(properties, isNormalizedForm);
   // A refresh doesn't update the digests at the recorded revision, so it couldn't resolve a conflict.
-  const countsNew = ({ name }: Field): boolean => !isRecorded && now[name] !== seen[name];
-  return judgeConflict(properties, { beforeUnknown, countsNew, isKnown });
+  const isKnown = ({ inState, field: { name } }: ComparedProperty): boolean =>
+    inState === undefined && (isRecorded || now[name] === before[name]);
+  const conflict = properties.filter(
+    (compared) => isChangedByOthers(compared) && !(isOwn && isToChange(compared)) && !isKnown(compared),
+  );
+  if (conflict.length > 0) return conflict;
+  if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
+  if (object.revision === undefined || isRecorded) return "retry";
+  // Many services omit empty fields, so an omitted property may be empty.
+  const omitted = properties.filter(
+    ({ isShown, inState, desired, field }) =>
+      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
+  );
+  return omitted.length === 0 ? "retry" : omitted;
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
@@ -212,20 +222,16 @@ function verdict(
   beforeUnknown?: readonly ComparedProperty[],
   refusal?: CloudInfraError,
 ): "applied" | "retry" {
-  const all = compare(context, change, object);
-  const found = judged(context, change, object, all, beforeUnknown);
+  const found = judged(context, change, object, beforeUnknown);
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
   if (found === "applied" && change.unsettled !== undefined) return "retry";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
-  const names = namesOf(found.conflict, secrets);
-  // The state may contain an unrelated field's value from a list instead of the revision. With `--target`, a refresh uses no list.
-  const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
-  // At the recorded revision, a refresh ignores list items, because they may contain the same values in a different form.
-  const isAlone = isOtherField || hasRevisionOf(object, change.olds);
-  const refresh = `\`pulumi refresh${isAlone ? " --target <urn>" : ""}\``;
+  const names = namesOf(found, secrets);
+  // A list may contain an unrelated field instead of the revision, or values in a different form. With `--target`, a refresh uses no list.
+  const refresh = "`pulumi refresh --target <urn>`";
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
-  const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
+  const isReplacement = found.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
     const [judged] = withReplaceOnChanges([field], replaceOnChanges, {
       olds: inputs(now),
@@ -233,9 +239,9 @@ function verdict(
     });
     return judged?.change === "replace";
   });
-  const [message, hint] = found.conflict.some(({ isShown }) => isShown)
+  const [message, hint] = found.some(({ isShown }) => isShown)
     ? [
-        beforeUnknown !== undefined && found.conflict.every(isToChange)
+        beforeUnknown !== undefined && found.every(isToChange)
           ? `a reply to this update was lost, and either this update or another client changed ${names} of ${context.kind.name} ${change.id}`
           : `another client changed ${names} of ${context.kind.name} ${change.id}`,
         `To ${isReplacement ? `replace the ${context.kind.name}` : "apply the program's values"}, run ${refresh}, then \`pulumi up\`. ` +
@@ -248,7 +254,7 @@ function verdict(
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),
-    lines: conflictTable(all, found.conflict, secrets),
+    lines: conflictTable(compare(context, change, object), found, secrets),
     hint: `${hint}. Nothing was overwritten`,
   });
 }

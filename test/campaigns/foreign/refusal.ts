@@ -52,7 +52,7 @@ export function judged(
     // During the update.
     return known.isDeleted ? "not found" : { wrong: "nobody deleted the object" };
   if (/no longer exists/.test(words)) {
-    if (!words.includes("`pulumi refresh`")) return { wrong: "the message doesn't name `pulumi refresh`" };
+    if (!words.includes("`pulumi refresh")) return { wrong: "the message doesn't name `pulumi refresh`" };
     return known.looks.includes(undefined) ? "not found" : { wrong: "the object exists" };
   }
   const [, unmade, limit] = /accepted the update, but did not change (.*?)( within .*)?$/m.exec(words) ?? [];
@@ -74,7 +74,7 @@ export function judged(
 
 /** Returns what the three-way table doesn't show of the object at a read. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
-  if (!/To (apply|replace) .*\s+run\s+`pulumi refresh`/s.test(words))
+  if (!/To (apply|replace) .*\s+run\s+`pulumi\s+refresh/s.test(words))
     return "the message doesn't name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
   if (moved.length === 0) return `nobody changed anything: ${JSON.stringify(look)}`;

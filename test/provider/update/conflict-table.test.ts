@@ -26,7 +26,7 @@ test("a conflict shows the state, the service and the program side by side, in a
     "  labels.tier  a              (not set)           a",
     "  cause: the service returned revision_mismatch (412): the instance was changed in the meantime",
     expect.stringMatching(`^  PUT ${path} · trace tr-\\d+ · code revision_conflict$`),
-    expect.stringMatching(/^ {2}hint: To apply .*, run `pulumi refresh`, then/),
+    expect.stringMatching(/^ {2}hint: To apply .*, run `pulumi refresh --target <urn>`,/),
     "  docs: pulumi-cloudinfra/docs/errors.md#revision_conflict",
   ]);
 });
@@ -284,7 +284,7 @@ describe("somebody else's value of a property that the program sets for the firs
       expect(rowsOf(message).map(([name]) => name)).toContain(property);
       // A refresh changes nothing that the program doesn't manage.
       expect(message.replaceAll(/\s+/g, " ")).toContain(
-        "To apply the program's values, run `pulumi refresh`, then `pulumi up`",
+        "To apply the program's values, run `pulumi refresh --target <urn>`, then `pulumi up`",
       );
       const seen = await refreshed(service, saved, saved.state);
       // Once more, and nobody knows of it.

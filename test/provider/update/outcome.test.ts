@@ -28,7 +28,7 @@ async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Prope
   const olds = parseRecorded({ ...instanceNews(), revision: "r1" });
   const news = parseDesired(instanceNews({ flavor: "m1.large" }));
   const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
-  const change: Change = { id: "ins-1", olds, news, fields };
+  const change: Change = { id: "ins-1", olds, news, fields, ignored: [] };
   const outcome = await waitUntilApplied(call, change, {
     kind: "accepted",
     accepted: accepted(before),
@@ -46,6 +46,66 @@ describe("a reply to an update that shows the object as it was before", () => {
     const { outs } = await outcomeOf(accepted, { flavor: "m1.large" }, ["r2"]);
     expect(outs).toMatchObject({ flavor: "m1.large", revision: "r2" });
     expect("__words" in outs).toBe(false);
+  });
+});
+
+/** What an update comes to if reads show these fields at these revisions. The last read repeats. */
+async function outcomeOfReads(
+  [state, news]: [Properties, Properties],
+  accepted: Accepted,
+  reads: readonly [string, Properties][],
+) {
+  const fake = new FakeService();
+  fake.addProject("prj-1");
+  const objectOf = ([revision, more]: readonly [string, Properties]) => ({
+    ...{ id: "ins-1", revision, isFromOwnUrl: true },
+    fields: { ...instanceNews(), id: "ins-1", ...more },
+  });
+  const [before = ["r1", {}]] = reads;
+  const left = [...reads];
+  fake.instances.set("ins-1", objectOf(before));
+  fake.whenAsked = () => void fake.instances.set("ins-1", objectOf(left.shift() ?? reads.at(-1) ?? before));
+  const call = callTo(fake, instanceKind);
+  const olds = parseRecorded({ ...instanceNews(state), revision: "r1" });
+  const wanted = parseDesired(instanceNews({ ...state, ...news }));
+  const fields = instanceKind.fields.filter(({ name }) => Object.hasOwn(news, name));
+  const change: Change = { id: "ins-1", olds, news: wanted, fields, ignored: [] };
+  const sent = { kind: "accepted", accepted, before: objectOf(before) } as const;
+  const outcome = await waitUntilApplied(call, change, sent);
+  const outs = toBag(outputsAfterUpdate(call, change, outcome));
+  return { outcome, outs, ms: call.session.clock.now() };
+}
+
+describe.each<[string, Accepted]>([
+  ["204", { kind: "none" }],
+  ["202", { kind: "none", deferred: true }],
+])("a reply without the object: %s", (_status, accepted) => {
+  test("is followed by reads until the address of a new mode has a new revision", async () => {
+    const address = "203.0.113.5";
+    const { outs } = await outcomeOfReads(
+      [{ publicIp: address, ipAddress: address }, { publicIp: "auto" }],
+      accepted,
+      [
+        ["r1", { ip_address: address }],
+        ["r1", { ip_address: address }],
+        ["r2", { ip_address: "203.0.113.77" }],
+      ],
+    );
+    expect(outs).toMatchObject({ revision: "r2", ipAddress: "203.0.113.77" });
+  });
+
+  test.each<[string, Properties, Properties, Properties]>([
+    [
+      "the service always returns as null",
+      { network: "default", __words: { network: null } },
+      { network: "backend" },
+      { network: null },
+    ],
+    ["only differs in case", { flavor: "M1.small" }, { flavor: "m1.Small" }, { flavor: "m1.small" }],
+  ])("is followed by a single read if a value %s", async (_which, state, news, shown) => {
+    const { outcome, ms } = await outcomeOfReads([state, news], accepted, [["r1", shown]]);
+    expect(outcome.unapplied).toEqual([]);
+    expect(ms).toBe(0);
   });
 });
 

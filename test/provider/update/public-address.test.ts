@@ -596,3 +596,29 @@ test.each([false, true])(
     expect(service.emulator.instances.get(id)?.address).toBe(address);
   },
 );
+
+describe('a pinned address that the program replaces with "auto"', () => {
+  type Fields = Readonly<Record<string, unknown>>;
+  const pinned = { publicIp: "203.0.113.9" };
+
+  test("is replaced at a service that also returns a private address", async () => {
+    const spelling = (now: Fields) => ({ ...now, ip_address: "10.0.0.7" });
+    const { web } = await oneInstance({ behaviour: { ipField: "public_ip", spelling } });
+    expect(await web.up(pinned)).toBeUndefined();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    await web.refresh();
+    expect(web.inState().inputs.publicIp).toBe("auto");
+  });
+
+  test("is replaced together with another change at a service that returns modes in capital letters", async () => {
+    const spelling = (now: Fields) => ({
+      ...now,
+      public_ip: now.public_ip === "auto" ? "AUTO" : now.public_ip,
+    });
+    const { web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up(pinned)).toBeUndefined();
+    expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toBeUndefined();
+    await web.refresh();
+    expect(web.inState().inputs.publicIp).toBe("auto");
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+import { existingInstance, failureOf } from "../service";
+import { startRaced } from "./raced-service";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns each network as an object with an id and a name. Two networks have the same name. */
+const asObject = (now: Fields): object => {
+  const id = now.network === "default" ? "net-1" : String(now.network);
+  return { ...now, network: { id, name: ["net-1", "net-2"].includes(id) ? "default" : id } };
+};
+
+describe("a network with the same name but another id", () => {
+  test("is drift", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: asObject } });
+    expect(await web.up()).toBeUndefined();
+    await web.refresh();
+    expect(web.inState().inputs.network).toBe("default");
+    service.emulator.edit(web.inState().id, { network: "net-2" });
+    await web.refresh();
+    expect(web.inState().inputs.network).toBe("net-2");
+  });
+
+  test("is a conflict", async () => {
+    const service = await startRaced({ behaviour: { spelling: asObject } });
+    const saved = await existingInstance(service);
+    service.emulator.edit(saved.id, { network: "net-2" });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain("another client changed network");
+    expect(service.fieldsOf(saved).network).toBe("net-2");
+  });
+
+  test("can be set by its id", async () => {
+    const service = await startRaced({ behaviour: { spelling: asObject } });
+    const saved = await existingInstance(service);
+    const { outs } = await service.updated(saved, { network: "net-2" });
+    expect(service.fieldsOf(saved).network).toBe("net-2");
+    expect(outs.network).toBe("net-2");
+  });
+});
+
+describe("a name that ends like a link to the former name", () => {
+  test("is drift", async () => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    service.emulator.edit(web.inState().id, { name: "/team/web" });
+    await web.refresh();
+    expect(web.inState().inputs.name).toBe("/team/web");
+  });
+
+  test("is a conflict", async () => {
+    const service = await startRaced();
+    const saved = await existingInstance(service);
+    service.emulator.edit(saved.id, { name: "/team/web" });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain("another client changed name");
+    expect(service.fieldsOf(saved).name).toBe("/team/web");
+  });
+});
