@@ -44,7 +44,7 @@ export function compareRemoteValues(
     const isLost = hasLostAddress(field, ipAddress, object);
     const isOmitted = !isShown || isLost === undefined;
     const known = word === undefined ? value : word;
-    const isOtherForm = given.isOtherForm?.(field);
+    const isOtherForm = type !== "labels" && given.isOtherForm?.(field);
     const changes = properties.map((compared) =>
       changeOf(type === "labels" ? compared : { ...compared, known }, isOtherForm),
     );

@@ -12,7 +12,7 @@ import {
 } from "./addresses";
 import { isChanged, isReference, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
-import type { Arguments, Field, WireFields } from "./resource-fields";
+import { type Arguments, type Field, isMap, type WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** A managed property in the state, in the service and in the program. Labels are compared one by one if the reply contains labels. */
@@ -63,10 +63,12 @@ export function compareProperties(
     const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
     const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
-    // Another object may have the same name. If the program doesn't change a reference, only its recorded form identifies the object.
-    const former = isReference(field) ? [known] : [known, inState];
-    const isKept = isReference(field) && !isChanged(field, inState, desired);
-    const now = address ?? remoteValueOf(field, object, ...(isKept ? [] : [desired]), ...former);
+    // Another object may have the same name. If the service returns ids, and the program doesn't change the reference, only the recorded id
+    // identifies the object. Links may contain ids or names.
+    const isId = isReference(field) && isMap(object[field.wire]) && !String(known).includes("/");
+    const isKept = isId && !isChanged(field, inState, desired);
+    const managed = [...(isKept ? [] : [desired]), known, ...(isId ? [] : [inState])];
+    const now = address ?? remoteValueOf(field, object, ...managed);
     const isShown = now !== undefined;
     const compared = { field, inState, known, now, isShown, desired, object };
     if (field.type === "labels" && isShown)

@@ -92,7 +92,9 @@ describe("a service that later returns the flavor in another form", () => {
     ["id", "name"],
     ["id", "object"],
     ["object", "id"],
+    ["object", "link"],
     ["link", "name"],
+    ["link", "object"],
   ])("causes no drift and no conflict: first the %s, then the %s", async (first, later) => {
     const spelling = (form: string) => (now: Readonly<Record<string, unknown>>) => ({
       ...now,
