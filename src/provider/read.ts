@@ -27,7 +27,7 @@ import {
 import { outputsOfCreation } from "./create/completion";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
-import { compareRequested } from "./update/requested-values";
+import { compareRequested } from "./update/unfinished";
 import { warnOfSameNamed } from "./warnings";
 
 /** A resource after a refresh. */

@@ -29,7 +29,7 @@ import {
   otherIdError,
   presentUnlessRenamed,
 } from "./update/changed-id";
-import { compareRequested } from "./update/requested-values";
+import { compareRequested } from "./update/unfinished";
 import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */

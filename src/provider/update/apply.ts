@@ -37,7 +37,7 @@ import {
   type UpdateOutcome,
   waitUntilApplied,
 } from "./outcome";
-import { type Change, requestedChanges } from "./requested-values";
+import { type Change, requestedChanges } from "./unfinished";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**

@@ -29,7 +29,7 @@ import { type Field, instanceFields, type RemoteValues } from "../../model/resou
 import type { Recorded } from "../../model/state";
 import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context, hasRevisionOf } from "../context";
-import type { Change } from "./requested-values";
+import type { Change } from "./unfinished";
 import { requireUpdatedObject, type WriteResult } from "./write";
 
 /** The object around an update. */

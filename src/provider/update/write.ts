@@ -20,7 +20,7 @@ import { type Patience, readUntil } from "../absence";
 import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, namesOf } from "./conflict-table";
-import { type Change, withUnsettled } from "./requested-values";
+import { type Change, withUnsettled } from "./unfinished";
 
 /** The result of an update: the service accepted the PUT, or the object already had the desired values. */
 export type WriteResult =

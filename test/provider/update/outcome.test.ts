@@ -4,7 +4,7 @@ import type { Behaviour } from "../../../src/emulator";
 import { instanceKind } from "../../../src/model/resource-fields";
 import { type Properties, parseDesired, parseRecorded, toBag } from "../../../src/model/state";
 import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/update/outcome";
-import type { Change } from "../../../src/provider/update/requested-values";
+import type { Change } from "../../../src/provider/update/unfinished";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { oneInstance } from "../one-instance";
