@@ -63,6 +63,14 @@ describe("an instance with a new id, whose former id belongs to another instance
     expect(ids(service)).toEqual(["web"]);
   });
 
+  test("is deleted, even if its operation reports the former id", async () => {
+    const { service, web } = await timedOut();
+    for (const operation of service.emulator.operations.values())
+      if (operation.kind === "update") Object.assign(operation, { resultPath: "/v1/instances/web" });
+    expect(await web.destroy()).toBeUndefined();
+    expect(ids(service)).toEqual(["web"]);
+  });
+
   test.each([{}, { putReply: 204 }, { writeReply: "slim" }, { putReply: 202, operationMs: 0 }] as const)(
     "is named by the update that has renamed it, and by the next one: %j",
     async (behaviour) => {

@@ -622,3 +622,15 @@ describe('a pinned address that the program replaces with "auto"', () => {
     expect(web.inState().inputs.publicIp).toBe("auto");
   });
 });
+
+test("a new address in a field without a known name proves the mode", async () => {
+  const spelling = ({ public_ip, ip_address: _, ...now }: Fields) => ({
+    ...now,
+    public_ip: null,
+    floating_ip: public_ip === "auto" ? "203.0.113.9" : null,
+  });
+  const { service, web } = await oneInstance({ behaviour: { spelling, putReply: 204 } });
+  expect(await web.up()).toBeUndefined();
+  expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+  expect(modesOf(service)).toEqual(["auto"]);
+});

@@ -40,6 +40,13 @@ describe("a network with the same name but another id", () => {
   });
 });
 
+test("an id in the state can be replaced with the name of the same network", async () => {
+  const service = await startRaced({ behaviour: { spelling: asObject } });
+  const saved = await existingInstance(service, { network: "net-1" });
+  const { outs } = await service.updated(saved, { network: "default" });
+  expect(outs.network).toBe("default");
+});
+
 describe("a name that ends like a link to the former name", () => {
   test("is drift", async () => {
     const { service, web } = await oneInstance();
