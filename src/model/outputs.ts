@@ -213,23 +213,30 @@ function sameMoment(now: unknown, before: unknown): unknown {
 
 /** Reports whether two dates are equal to the second. */
 export function isSameMoment(one: unknown, other: unknown): boolean {
-  const [a, b] = [one, other].map(wholeSecond);
-  return a !== undefined && a === b;
+  const [a, b] = [one, other].map(momentOf);
+  return a !== undefined && a.wholeSecond === b?.wholeSecond;
 }
 
 /**
  * Reports whether a date is later than another date by more than the given number of seconds. A difference of one second proves nothing,
- * because replies may round fractions differently. Dates without a time zone are in UTC (§2.1).
+ * because replies may round fractions differently. A date without a time zone may be a local date of the service, so it can be compared
+ * only with another such date.
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
-  const [a, b] = [one, other].map(wholeSecond);
-  return a !== undefined && b !== undefined && a > b + seconds;
+  const [a, b] = [one, other].map(momentOf);
+  return (
+    a !== undefined &&
+    b !== undefined &&
+    a.hasTimeZone === b.hasTimeZone &&
+    a.wholeSecond > b.wholeSecond + seconds
+  );
 }
 
-function wholeSecond(text: unknown): number | undefined {
+function momentOf(text: unknown): { hasTimeZone: boolean; wholeSecond: number } | undefined {
   if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
-  const ms = Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
-  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
+  const hasTimeZone = /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  const ms = Date.parse(hasTimeZone ? text : `${text}Z`);
+  return Number.isNaN(ms) ? undefined : { hasTimeZone, wholeSecond: Math.floor(ms / 1000) };
 }
 
 function ipAddress(

@@ -65,7 +65,9 @@ export function compareProperties(
     const known = hasWord ? remoteValues[field.name] : inState;
     // Another object may have the same name. If the service returns ids, and the program doesn't change the reference, only the recorded id
     // identifies the object. Links may contain ids or names.
-    const isId = isReference(field) && isMap(object[field.wire]) && !String(known).includes("/");
+    const isRecorded = (known ?? null) !== null;
+    const isId =
+      isReference(field) && isMap(object[field.wire]) && isRecorded && !String(known).includes("/");
     const isKept = isId && !isChanged(field, inState, desired);
     const managed = [...(isKept ? [] : [desired]), known, ...(isId ? [] : [inState])];
     const now = address ?? remoteValueOf(field, object, ...managed);

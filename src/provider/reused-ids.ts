@@ -130,9 +130,7 @@ function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: stri
 }
 
 function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
-  // If a service returns local dates without a time zone, they can't be compared with the clock of this machine.
-  const hasTimeZone = /(Z|[+-]\d\d:?\d\d)$/i.test(String(created_at));
-  return hasTimeZone && isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
+  return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
 }
 
 /** Throws an error if the service has returned an older object for a new creation, for example because the object has the same name. */

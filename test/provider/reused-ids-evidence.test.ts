@@ -219,6 +219,30 @@ test.each([
   },
 );
 
+test.each([
+  ["the service changes names", "my-web", 9, {}],
+  ["the operation has no end", "my-web", undefined, {}],
+  ["the operation no longer exists", "my web", "purged", {}],
+  ["the creation has failed, and its operation no longer exists", "my web", "purged", { failed: true }],
+] as const)("local dates prove nothing against the clock of this machine: %s", (_, name, end, more) => {
+  for (const zone of [8, 2, -5]) {
+    const local = (seconds: number): string =>
+      new Date(Date.UTC(2026, 0, 1, 12 + zone, 0, seconds)).toISOString().replace(".000Z", "");
+    const object = { id: "ins-1", fields: { name, created_at: local(5) } };
+    const pending = { body: JSON.stringify({ name: "my web" }), at: Date.UTC(2026, 0, 1, 12), ...more };
+    const ends = typeof end === "number" ? { finishedAt: local(end) } : {};
+    const operation = {
+      id: "op-1",
+      url: "/v1/operations/op-1",
+      status: "done",
+      startedAt: local(1),
+      ...ends,
+    };
+    const evidence = end === "purged" ? undefined : operation;
+    expect(compareCreated(object, pending, evidence, undefined)).toBe("same");
+  }
+});
+
 test("a creation that starts late and fails causes an error with the reason, even if the service changes names", async () => {
   let start = (): void => {};
   const { service, web } = await oneInstance({

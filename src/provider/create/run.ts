@@ -171,8 +171,8 @@ async function waitForCreation(
   const operation = await waitForOperationEnd(context, begun).finally(() => finder.invalidate());
   // An operation that the service has just returned for the key belongs to the creation, even if it started much later.
   const isReturned = isResumed !== true;
+  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation, isReturned);
   const confirm = isReturned ? confirmCreated : confirmCreatedOrThrow;
-  if (!isSuccess(operation)) return failedCreation(context, inputs, pending, operation, confirm);
   try {
     const object = await readCreatedObject(context, pending, operation, isResumed !== false);
     if (isReturned) requireNewObject(context, object, pending, inputs.key);
@@ -191,9 +191,10 @@ async function failedCreation(
   inputs: Desired,
   pending: Pending,
   operation: Operation,
-  confirm: typeof confirmCreated,
+  isReturned: boolean,
 ): Promise<CreationEnd> {
   const error = operationFailed(operation);
+  const confirm = isReturned ? confirmCreated : confirmCreatedOrThrow;
   const id = context.session.client.resultId(operation);
   if (id === undefined) {
     await warnOfSameNamed(context, inputs, pending);
@@ -206,8 +207,9 @@ async function failedCreation(
     if (object === undefined || match === "different") return { kind: "failed", error };
     return { kind: "failed", error: named, object, operation: operationRecord(operation) };
   } catch (denial) {
-    // The service may not support GET, and lists may lag. The reason of the failure is more useful, but the object may exist.
-    if (!isCloudInfraError(denial) || !isDenied(denial)) throw denial;
+    // The service may not support GET, and lists may lag. The reason of the failure is more useful, but the object may exist. Without the
+    // object, the operation of an earlier run doesn't prove that the id still belongs to the creation.
+    if (!isReturned || !isCloudInfraError(denial) || !isDenied(denial)) throw denial;
     return {
       kind: "failed",
       error: named,

@@ -47,6 +47,17 @@ test("an id in the state can be replaced with the name of the same network", asy
   expect(outs.network).toBe("default");
 });
 
+test("a network that is null while the instance is created is no drift when its id and name appear", async () => {
+  let isNull = true;
+  const spelling = (now: Fields): object => (isNull ? { ...now, network: null } : asObject(now));
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  expect(await web.up()).toBeUndefined();
+  isNull = false;
+  service.emulator.edit(web.inState().id, { description: "new revision" });
+  await web.refresh();
+  expect(web.inState().inputs.network).toBe("default");
+});
+
 describe("a name that ends like a link to the former name", () => {
   test("is drift", async () => {
     const { service, web } = await oneInstance();
