@@ -5,6 +5,7 @@ import { sentFields } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
+import { isProjectVisible } from "./absence";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { completeCreation, fitToProgram } from "./create/completion";
 import { adopt, idToAdopt } from "./create/import-option";
@@ -79,13 +80,17 @@ async function resumeCreation(
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
-  const isInOtherProject = inputs.project !== sentFields(left).project;
+  const { project } = inputs;
+  // If the program's project isn't visible either, the token may lack access, and the old project may still exist.
+  const mayBeLeft = async (): Promise<boolean> =>
+    project !== sentFields(left).project &&
+    (await isProjectVisible(context, { kind: context.kind, id: left.id ?? "", project }));
   const end = await runCreation(context, inputs, left, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
       const isLeft =
-        isInOtherProject && isCloudInfraError(error) && (await isLeftAlone(context, left, error));
-      if (!isLeft) throw error; // otherwise, the program gets a new object
-      return { kind: "failed", error };
+        isCloudInfraError(error) && (await mayBeLeft()) && (await isLeftAlone(context, left, error));
+      if (!isLeft) throw error;
+      return { kind: "failed", error }; // the program gets a new object in its project
     },
   );
   requireOwnKey(context, inputs); // a check may have run in the meantime

@@ -90,7 +90,11 @@ export async function waitUntilApplied(
     const properties = compareProperties(change.fields, change, fields);
     const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
     const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
-    return isFormer(seen) && (isOmitted || isUnproven || (mayBeKept && patienceFor(seen) !== "lag"));
+    const isPinnedBefore = properties.some(
+      (compared) => isPinned(compared) && hasFormerAddress(compared, seen),
+    );
+    const isOpen = isOmitted || isUnproven || isPinnedBefore || (mayBeKept && patienceFor(seen) !== "lag");
+    return isFormer(seen) && isOpen;
   };
   return context.progress.during("waiting for confirmation", () =>
     readUntil(
@@ -231,7 +235,8 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
   const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
   return (
     hasDesiredValue(compared) ||
-    isNormalizedForm(compared) ||
+    (isNormalizedForm(compared) &&
+      !(isSameRevision && isPinned(compared) && hasFormerAddress(compared, seen))) ||
     isNotReturned(compared) ||
     keepsAddress(compared, change, seen) ||
     ((isRepeated || isSameRevision) && mayBeAccepted(compared))
@@ -271,13 +276,25 @@ function isStillPublic({ field, now, desired }: ComparedProperty, { before, obje
  * of a mode, so a pinned address can't be distinguished from an assigned address. If the state contains a pinned address, only a new
  * revision without other changes proves the update.
  */
-function keepsAddress(compared: ComparedProperty, { fields }: Change, { before, own }: Versions): boolean {
-  const { field, inState, applied, now } = compared;
+function keepsAddress(compared: ComparedProperty, { fields }: Change, seen: Versions): boolean {
+  const isProof = seen.own?.revision !== undefined && fields.length === 1;
+  return hasFormerAddress(compared, seen) && (isProof || !isPinned(compared));
+}
+
+/** Reports whether the state contains an address that a program has set, rather than the address of a mode. */
+function isPinned({ inState, applied }: ComparedProperty): boolean {
   const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
-  const isPinned = isAddress(inState) && !isOfMode;
-  const isProof = own?.revision !== undefined && fields.length === 1;
-  if (before === undefined || !mayShowMode(compared) || (isPinned && !isProof)) return false;
-  return sameValue(field, now, remoteValueOf(field, before.fields));
+  return isAddress(inState) && !isOfMode;
+}
+
+/** Reports whether the remote value is still the address from before the update, although the update has set a mode. */
+function hasFormerAddress(compared: ComparedProperty, { before }: Versions): boolean {
+  const { field, now } = compared;
+  return (
+    before !== undefined &&
+    mayShowMode(compared) &&
+    sameValue(field, now, remoteValueOf(field, before.fields))
+  );
 }
 
 /** Reports whether the remote value may be an address that the service returns instead of the desired mode. */

@@ -201,6 +201,26 @@ test("a saved creation isn't dropped if the token doesn't see the project that t
   expect(await web.entry()).toBeDefined();
 });
 
+test("a saved creation isn't dropped if the token sees neither its project nor the project that the program contains", async () => {
+  let hideProjects = (): void => {};
+  const { service, web } = await oneInstance({
+    behaviour: { forbiddenStatus: 404 },
+    onRequest: ({ path }) => path.includes("/operations/") && hideProjects(),
+  });
+  const { emulator } = service;
+  await web.up({}, { unconfirmed: true });
+  const { id } = web.inState();
+  web.saved = undefined; // the CLI was killed
+  hideProjects = () => {
+    emulator.behaviour.hiddenProjects = ["*"];
+  };
+  expect(await web.up({ project: "prj-typo" })).toContain("lack read access");
+  hideProjects = () => {};
+  emulator.behaviour.hiddenProjects = [];
+  expect(await web.up()).toBeUndefined();
+  expect([...emulator.instances.keys()]).toEqual([id]);
+});
+
 describe("an unfinished creation whose project no longer exists", () => {
   async function killed() {
     const { service, web } = await oneInstance();
