@@ -16,7 +16,7 @@ import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { instanceNews, KEY, projectNews } from "../samples";
-import { existingInstance, existingProject, failureOf, type Service, START, startService } from "../service";
+import { existingInstance, existingProject, failureOf, type Service, startService } from "../service";
 import { check } from "../typed";
 
 /** A service whose operations name their object and have no link to it; it waits for nobody. */
@@ -321,12 +321,9 @@ describe("an older object that the service returns for a new creation", () => {
       onRequest: () => change(),
     });
     const { emulator } = service;
-    const theirs = Object.assign(
-      emulator.addInstance({ project: web.project, image: "debian-13", ...fields }),
-      {
-        createdAt: START - hoursAgo * 3_600_000,
-      },
-    );
+    const added = emulator.addInstance({ project: web.project, image: "debian-13", ...fields });
+    // The request has the time of the machine.
+    const theirs = Object.assign(added, { createdAt: Date.now() - hoursAgo * 3_600_000 });
     change = () => {
       for (const operation of emulator.operations.values())
         Object.assign(operation, { resultPath: `/v1/instances/${theirs.id}` });
