@@ -14,13 +14,14 @@ import {
   discard,
   findRecoveredRetry,
   findUnfinishedCreation,
-  isLeftAlone,
+  invisibleObjectId,
   isResumedElsewhere,
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
 import { markLive, requireUnshared } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
+import { warnOfObjectLeftAlone } from "./warnings";
 
 interface Created {
   readonly id: string;
@@ -80,16 +81,10 @@ async function resumeCreation(
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
-  const { project } = inputs;
-  // If the program's project isn't visible either, the token may lack access, and the old project may still exist.
-  const mayBeLeft = async (): Promise<boolean> =>
-    project !== sentFields(left).project &&
-    (await isProjectVisible(context, { kind: context.kind, id: left.id ?? "", project }));
   const end = await runCreation(context, inputs, left, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
-      const isLeft =
-        isCloudInfraError(error) && (await mayBeLeft()) && (await isLeftAlone(context, left, error));
-      if (!isLeft) throw error;
+      if (!isCloudInfraError(error) || !(await leaveInOtherProject(context, inputs, left, error)))
+        throw error;
       return { kind: "failed", error }; // the program gets a new object in its project
     },
   );
@@ -106,6 +101,21 @@ async function resumeCreation(
   } else if (end.kind === "failed" && end.object) await discard(context, inputs, end.object, left);
   await markFinished(context, left);
   return undefined;
+}
+
+/** Leaves the object of an unfinished creation alone if the program now has another project, and the object isn't visible. */
+async function leaveInOtherProject(
+  context: Context,
+  { project }: Desired,
+  left: UnfinishedCreation,
+  error: CloudInfraError,
+): Promise<boolean> {
+  const id = project === sentFields(left).project ? undefined : invisibleObjectId(context, left, error);
+  // If the program's project isn't visible either, the token may lack access, and the old project may still exist.
+  if (id === undefined || !(await isProjectVisible(context, { kind: context.kind, id, project })))
+    return false;
+  await warnOfObjectLeftAlone(context, { id, fields: {} });
+  return true;
 }
 
 /** The maximum number of keys to try if the service replays stored failures. */

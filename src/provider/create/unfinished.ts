@@ -146,7 +146,7 @@ export async function finishAndDiscard(
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   const { isLate = false, id, operation } = unfinished;
-  let isListed = true;
+  let leftId: string | undefined;
   addSecretSource(context, requestedArguments(unfinished, inputs.secrets));
   try {
     if (!isLate || id !== undefined || operation !== undefined)
@@ -155,21 +155,23 @@ export async function finishAndDiscard(
       );
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error)) throw error;
-    const isLeft = await isLeftAlone(context, unfinished, error);
-    if (error.code !== "key_expired" && !isLeft) throw error;
-    isListed = !isLeft;
+    leftId = invisibleObjectId(context, unfinished, error);
+    if (leftId === undefined && error.code !== "key_expired") throw error;
   }
-  if (isListed) await warnOfPossibleObjects(context, unfinished);
+  if (leftId === undefined) await warnOfPossibleObjects(context, unfinished);
+  else await warnOfObjectLeftAlone(context, { id: leftId, fields: {} });
   await markFinished(context, unfinished); // so that it is reported only once in this run
   return true;
 }
 
-/** Reports whether the object of an unfinished creation isn't visible, and can't be deleted anyway (I3). A warning then mentions it. */
-export async function isLeftAlone(context: Context, unfinished: UnfinishedCreation, error: CloudInfraError) {
+/** Returns the id of the object of an unfinished creation if the object isn't visible and may not be deleted anyway (I3). */
+export function invisibleObjectId(
+  context: Context,
+  unfinished: UnfinishedCreation,
+  error: CloudInfraError,
+): string | undefined {
   const { resultId: id = unfinished.id } = error;
-  if (id === undefined || !isInvisible(error) || mayDelete(context, unfinished)) return false;
-  await warnOfObjectLeftAlone(context, { id, fields: {} });
-  return true;
+  return isInvisible(error) && !mayDelete(context, unfinished) ? id : undefined;
 }
 
 const LONGER_CALL =

@@ -221,6 +221,17 @@ test("a saved creation isn't dropped if the token sees neither its project nor t
   expect([...emulator.instances.keys()]).toEqual([id]);
 });
 
+test("a resumed creation that fails for another reason requests no projects, although the program has another project", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp();
+  const project = service.emulator.addProject().id;
+  const before = service.emulator.requests.length;
+  service.emulator.fail({ kind: "status", status: 401, path: /operations/, times: Number.POSITIVE_INFINITY });
+  expect(await web.up({ project })).toContain("unauthorized");
+  const paths = service.emulator.requests.slice(before).map(({ path }) => path);
+  expect(paths.filter((path) => path.startsWith("/v1/projects"))).toEqual([]);
+});
+
 describe("an unfinished creation whose project no longer exists", () => {
   async function killed() {
     const { service, web } = await oneInstance();
