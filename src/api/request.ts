@@ -62,6 +62,7 @@ interface RequestContent extends ExpectedReply {
 /** A successful reply. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
+  /** The parsed body, or `undefined` if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;

@@ -18,6 +18,7 @@ export interface Arguments {
   readonly publicIp?: string | undefined;
   /** A list of strings. After drift, the state contains the remote value, which may have a different type. */
   readonly sshKeys?: Json;
+  /** A map of strings. */
   readonly labels?: Json;
 }
 

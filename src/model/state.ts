@@ -60,6 +60,7 @@ const outputMembers = {
 
 const hiddenOutputMembers = {
   endpoint: ["__endpoint", string],
+  /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
   /** Whether create returned an existing object. The state may contain an older record of it, which the engine deletes later. */
   isResumed: ["__resumed", flag],

@@ -123,7 +123,7 @@ export class ResourceTracker {
 
   /**
    * Claims an object or the key of a journal entry for a resource. Only a resource that manages the object replaces an earlier claim.
-   * Returns the URN of the earlier claim or, if there is none, `urn`.
+   * Returns the URN of the earlier claim. For the first claim, returns `urn`.
    */
   claim(what: string, urn: string, { isManager = false } = {}): string {
     const first = this.claims.get(what) ?? urn;

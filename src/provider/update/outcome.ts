@@ -55,7 +55,7 @@ export interface UpdateOutcome extends Versions {
    */
   readonly age?: "echo" | "lagging" | "outdated" | undefined;
   /** Whether `object` comes from the reply, because the object's own URL lags. */
-  readonly isEcho?: boolean;
+  readonly isOwnUrlBehind?: boolean;
 }
 
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
@@ -90,10 +90,8 @@ export async function waitUntilApplied(
     const properties = compareProperties(change.fields, change, fields);
     const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
     const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
-    const isPinnedBefore = properties.some(
-      (compared) => isPinned(compared) && hasFormerAddress(compared, seen),
-    );
-    const isOpen = isOmitted || isUnproven || isPinnedBefore || (mayBeKept && patienceFor(seen) !== "lag");
+    const isStillPinned = properties.some((compared) => keepsPinnedAddress(compared, seen));
+    const isOpen = isOmitted || isUnproven || isStillPinned || (mayBeKept && patienceFor(seen) !== "lag");
     return isFormer(seen) && isOpen;
   };
   return context.progress.during("waiting for confirmation", () =>
@@ -122,7 +120,8 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   // Fields that the reply omits are unknown, so their values are kept.
   const object = age ? { ...replied, fields: { ...latest.fields, ...replied.fields } } : latest;
   const unapplied = unappliedFields(change, { before, own, object });
-  return { before, own, object, unapplied, age, isEcho: age !== undefined && latest.isFromOwnUrl === true };
+  const isOwnUrlBehind = age !== undefined && latest.isFromOwnUrl === true;
+  return { before, own, object, unapplied, age, isOwnUrlBehind };
 }
 
 /** Compares a read with the reply to the update. Lists may contain no revision. */
@@ -235,8 +234,7 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
   const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
   return (
     hasDesiredValue(compared) ||
-    (isNormalizedForm(compared) &&
-      !(isSameRevision && isPinned(compared) && hasFormerAddress(compared, seen))) ||
+    (isNormalizedForm(compared) && !(isSameRevision && keepsPinnedAddress(compared, seen))) ||
     isNotReturned(compared) ||
     keepsAddress(compared, change, seen) ||
     ((isRepeated || isSameRevision) && mayBeAccepted(compared))
@@ -280,6 +278,10 @@ function keepsAddress(compared: ComparedProperty, { fields }: Change, seen: Vers
   const isProof = seen.own?.revision !== undefined && fields.length === 1;
   return hasFormerAddress(compared, seen) && (isProof || !isPinned(compared));
 }
+
+/** Reports whether the object still has an address that a program had set, although the update has set a mode. */
+const keepsPinnedAddress = (compared: ComparedProperty, seen: Versions): boolean =>
+  isPinned(compared) && hasFormerAddress(compared, seen);
 
 /** Reports whether the state contains an address that a program has set, rather than the address of a mode. */
 function isPinned({ inState, applied }: ComparedProperty): boolean {
@@ -415,7 +417,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
       isTheirAddress && { publicIp: { value: publicIp, word: remoteValues.publicIp ?? publicIp } },
     ),
     // The object's own URL may return the new values in a different form than the reply to the update.
-    before: { ...olds, revision: undefined, shown: outcome.isEcho ? undefined : olds.shown },
+    before: { ...olds, revision: undefined, shown: outcome.isOwnUrlBehind ? undefined : olds.shown },
   });
 }
 
