@@ -1,8 +1,8 @@
-import { v4 as uuidV4 } from "uuid";
 import * as v from "valibot";
 import type { ApiObject } from "../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
 import { hasFingerprint, referencedValue } from "../model/changes";
+import { generateKey } from "../model/idempotency-key";
 import { initialOutputs } from "../model/outputs";
 import { type Field, isMap, type Kind, projectKind, type WireFields } from "../model/resource-fields";
 import { type Properties, toBag } from "../model/state";
@@ -75,7 +75,7 @@ function uniqueName({ id }: ApiObject, { name }: Properties, taken: Set<string>)
 }
 
 function stateOf(context: Context, object: ApiObject, args: Properties) {
-  const hidden = { key: uuidV4() };
+  const hidden = { key: generateKey() };
   const outputs = toBag({
     ...initialOutputs(context, object, hidden, args),
     additionalProperties: undefined,

@@ -80,11 +80,3 @@ export function operationRecord({ id, url }: Operation): NonNullable<Pending["op
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }
-
-/** The assumed time for which the service keeps a key, in milliseconds. This is an hour less than §4.7 states, because clocks differ. */
-export const KEY_KEPT_MS = 23 * 3_600_000;
-
-/** Reports whether the service still replays its first reply for this key. A time in the future is invalid. */
-export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
-  return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;
-}

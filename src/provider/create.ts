@@ -1,6 +1,6 @@
-import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
+import { generateKey, isValidKey, keyAfter, nextKey } from "../model/idempotency-key";
 import { sentFields } from "../model/pending";
 import { creationBody } from "../model/request-body";
 import { type Kind, projectKind } from "../model/resource-fields";
@@ -9,7 +9,7 @@ import { isProjectVisible } from "./absence";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { completeCreation, fitToProgram } from "./create/completion";
 import { adopt, idToAdopt } from "./create/import-option";
-import { type CreationEnd, keyAfter, nextKey, runCreation } from "./create/run";
+import { type CreationEnd, runCreation } from "./create/run";
 import {
   discard,
   findRecoveredRetry,
@@ -199,7 +199,6 @@ async function unusedKey({ session }: Context, inputs: Desired): Promise<string>
 }
 
 /** Returns the idempotency key. The engine saves this key with the inputs before it calls create (§4.7). */
-function keyOf(inputs: Desired, otherwise: string = uuidV4()): string {
-  const key = inputs.key;
-  return key !== undefined && validate(key) ? key : otherwise;
+function keyOf({ key }: Desired, otherwise: string = generateKey()): string {
+  return isValidKey(key) ? key : otherwise;
 }

@@ -1,9 +1,10 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { compareRemoteValues } from "../model/drift";
+import { KEY_KEPT_MS } from "../model/idempotency-key";
 import { hasRandomName, isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
-import { KEY_KEPT_MS, type Pending, sentFields } from "../model/pending";
+import { type Pending, sentFields } from "../model/pending";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { isFailure, type Operation } from "../polling/wait";

@@ -1,8 +1,9 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { isKeyKept } from "../model/idempotency-key";
 import { isSameName } from "../model/names";
 import { isLaterMoment } from "../model/outputs";
-import { isKeyKept, type Pending, sentFields } from "../model/pending";
+import { type Pending, sentFields } from "../model/pending";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
 import type { Context } from "./context";

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 
-import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
+import { generateKey } from "../model/idempotency-key";
 import { providerText } from "../package";
 import {
   aliasesOf,
@@ -47,7 +47,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   // The key is unknown in a preview. Otherwise, a preview or a saved plan could contain a name or key that `up` doesn't use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
-    __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
+    __key: isPreview ? pulumi.output(pulumi.unknown) : generateKey(),
     __keyAt: isPreview ? pulumi.output(pulumi.unknown) : Date.now(),
     ...(imported !== undefined && { __import: imported }),
     ...(timeouts.length > 0 && { __timeouts: Object.fromEntries(timeouts) }),

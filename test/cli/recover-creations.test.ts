@@ -1,13 +1,9 @@
 import { describe, expect, it } from "vitest";
-import {
-  type InterruptedCreation,
-  interruptedCreations,
-  unfinishedCreations,
-} from "../../src/cli/recover-creations";
+import { type InterruptedCreation, interruptedCreations, unfinishedCreations } from "../../src/cli/recover";
 import { parseExport } from "../../src/cli/stack-export";
+import { nextKey } from "../../src/model/idempotency-key";
 import { creationBody } from "../../src/model/request-body";
 import { instanceFields, projectFields } from "../../src/model/resource-fields";
-import { nextKey } from "../../src/provider/create/run";
 import {
   creating,
   exported,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { organizationOf } from "../../src/cli/recover";
-import { writeEntries } from "../../src/cli/recover-creations";
+import { organizationOf, writeEntries } from "../../src/cli/recover";
 import { parseExport } from "../../src/cli/stack-export";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {

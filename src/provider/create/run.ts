@@ -1,15 +1,7 @@
-import { createHash } from "node:crypto";
-import { validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import {
-  isKeyKept,
-  operationRecord,
-  type Pending,
-  parseSentBody,
-  sentFields,
-  toOperation,
-} from "../../model/pending";
+import { isKeyKept, isValidKey } from "../../model/idempotency-key";
+import { operationRecord, type Pending, parseSentBody, sentFields, toOperation } from "../../model/pending";
 import { projectKind } from "../../model/resource-fields";
 import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
@@ -99,7 +91,7 @@ async function sendRequest(
 ): Promise<CreationEnd | { operation: Operation }> {
   const { key, body } = pending;
   // The record may be incomplete or invalid.
-  const isKnown = key !== undefined && validate(key) && body !== undefined && parseSentBody(body);
+  const isKnown = isValidKey(key) && body !== undefined && parseSentBody(body);
   // Until a request may have been sent, an expired key can't create a second object.
   const isKeyExpired = (isRetry: boolean): boolean => (isResumed || isRetry) && !isKeyKept(pending);
   if (!isKnown || pending.at === undefined || isKeyExpired(false))
@@ -266,28 +258,6 @@ async function readCreatedObject(
   if (object !== undefined) return object;
   // A missing permission proves nothing about the object.
   throw denial ?? gone;
-}
-
-/** Derives the key of the next attempt from the previous key. A different machine with the saved key derives the same keys. */
-export function nextKey(key: string): string {
-  const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // a UUID of version 4, as the service requires (§4.7)
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
-}
-
-const MAX_SPENT_KEYS = 16;
-
-/** Returns the next key after a spent key: its successor if it was derived from `first`, or else `first`, which hasn't been sent yet. */
-export function keyAfter(spent: string | undefined, first: string): string {
-  let key = first;
-  for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {
-    const next = nextKey(key);
-    if (key === spent) return next;
-    key = next;
-  }
-  return first;
 }
 
 /** Throws an error if another process has resumed the creation in the meantime, and may have saved and updated the object. */

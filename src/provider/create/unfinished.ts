@@ -2,6 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
+import { nextKey } from "../../model/idempotency-key";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
@@ -18,7 +19,7 @@ import {
 } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { findForDeletion, nextKey, requireNotTakenOver, runCreation } from "./run";
+import { findForDeletion, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
 export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces" | "isLate">> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openJournal } from "../../../src/journal/journal";
+import { nextKey } from "../../../src/model/idempotency-key";
 import type { Properties } from "../../../src/model/state";
-import { nextKey } from "../../../src/provider/create/run";
 import type { HostProvider } from "../../../src/provider/host";
 import { FakeClock } from "../../polling/fake-clock";
 import { type OneInstance, oneInstance, URN } from "../one-instance";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator/faults";
-import { nextKey } from "../../../src/provider/create/run";
+import { nextKey } from "../../../src/model/idempotency-key";
 import { oneInstance } from "../one-instance";
 import type { ServiceOptions } from "../service";
 
