@@ -5,7 +5,7 @@ import type { Configuration } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { oneLine } from "../diagnostics/redact";
-import { type Entry, visibleId } from "../journal/entry";
+import { type Entry, hasSecretName } from "../journal/entry";
 import { type Journal, type NewEntry, openJournal } from "../journal/journal";
 import { projectFileFor, stackOf } from "../journal/location";
 import { isValidKey, nextKey } from "../model/idempotency-key";
@@ -30,6 +30,9 @@ export interface RecoverOptions extends Target {
   readonly json?: boolean;
 }
 
+/** Opens the journal of an endpoint that the next `up` on this machine reads. */
+type OpenJournal = (endpoint: string) => Journal;
+
 /** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */
 export async function recover(options: RecoverOptions): Promise<number> {
   try {
@@ -38,7 +41,17 @@ export async function recover(options: RecoverOptions): Promise<number> {
       readExport(options),
       options.file === undefined ? stackSettings(options) : undefined,
     ]);
-    const open = journalOpener(deployment, folder, config, options);
+    const organization = organizationOf(deployment, options);
+    const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
+    const dir = journalDirOf(deployment, config);
+    const open =
+      (backend: string | undefined): OpenJournal =>
+      (endpoint) =>
+        openJournal({
+          ...{ endpoint, backend, dir, cwd: folder, isDryRun: options.dryRun, warn: console.error },
+          organization: () => organization,
+          projectFolder: () => projectFolder,
+        });
     if (options.forget !== undefined)
       return await forget([open(undefined), open(folder)], deployment, options.forget, options);
     // An exported file doesn't identify its backend, so the program's folder is used instead.
@@ -189,30 +202,6 @@ function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string 
   const target = stack === undefined ? [] : ["--target", stack];
   const command = ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target];
   return commandLineFor(command, options);
-}
-
-type OpenJournal = (endpoint: string) => Journal;
-
-/**
- * Returns a function that opens the journals that the next `up` on this machine reads. Each endpoint of a backend has its own journal.
- *
- * @param config the stack's current configuration, if it can be read
- */
-function journalOpener(
-  deployment: Deployment,
-  folder: string,
-  config: Configuration | undefined,
-  options: RecoverOptions,
-): (backend: string | undefined) => OpenJournal {
-  const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
-  const organization = organizationOf(deployment, options);
-  const dir = journalDirOf(deployment, config);
-  return (backend) => (endpoint) =>
-    openJournal({
-      ...{ endpoint, backend, dir, cwd: folder, isDryRun: options.dryRun, warn: console.error },
-      organization: () => organization,
-      projectFolder: () => projectFolder,
-    });
 }
 
 /** Returns the journal folder of the next `up`. Without a usable configuration, the folder comes from the last `up`. */
@@ -440,7 +429,7 @@ async function findStrayEntries(
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
   return entries.flatMap((entry) => {
-    const [urn, id] = [entry.urn, visibleId(entry)];
+    const [urn, id] = [entry.urn, hasSecretName(entry) ? undefined : entry.id];
     // A different resource of the stack may have imported the object.
     const isManaged = resources.some(
       ({ id, type, endpoint = "" }) =>

@@ -6,47 +6,67 @@ import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
 import { DELETION_SUFFIX } from "./run-facts";
 
-/** The record of a creation on the local disk. The entry is written before the request is sent, and extended later. */
-export interface Entry {
+const isText = (value: unknown): value is string => typeof value === "string";
+const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isTrue = (value: unknown): value is boolean => value === true; // `false` means the same as a missing flag
+const isOperation = (value: unknown): value is { readonly id: string; readonly url: string } =>
+  isText(Object(value).id) && isText(Object(value).url);
+
+const requiredFields = {
   /** The URN of the resource when the creation was started. */
-  readonly urn: string;
-  /** The organization of the stack that started the creation, if known. */
-  readonly organization?: string | undefined;
+  urn: isText,
   /** The backend of the stack that started the creation: its URL, or the program's folder if the URL isn't known. */
-  readonly backend: string;
-  readonly endpoint: string;
-  /** The name of the explicit provider that started the creation, or `undefined` for the default provider. */
-  readonly provider?: string | undefined;
+  backend: isText,
+  endpoint: isText,
   /** The key of the request, which is sent in the Idempotency-Key header (§4.7). */
-  readonly key: string;
+  key: isText,
   /** The key of the resource, which the engine saves in the state. After a failed attempt, this key and the key of the request differ. */
-  readonly resource: string;
-  /** The key of the resource that this creation replaces. */
-  readonly replaces?: string | undefined;
-  /** The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key. */
-  readonly projectKey?: string | undefined;
+  resource: isText,
   /** The exact string that is sent as the body of the request. */
-  readonly body: string;
-  /** The names of the arguments that were secret when the creation was started. */
-  readonly secrets?: readonly string[] | undefined;
-  readonly isAutonamed?: boolean | undefined;
+  body: isText,
   /** The start time of the creation, in milliseconds since 1970. */
-  readonly at: number;
+  at: isNumber,
+};
+
+const optionalFields = {
+  /** The organization of the stack that started the creation, if known. */
+  organization: isText,
+  /** The name of the explicit provider that started the creation, or `undefined` for the default provider. */
+  provider: isText,
+  /** The key of the resource that this creation replaces. */
+  replaces: isText,
+  /** The key of the project's resource, if the same stack manages the project. A project's deletion finishes only creations with this key. */
+  projectKey: isText,
+  /** The names of the arguments that were secret when the creation was started. */
+  secrets: areTexts,
+  isAutonamed: isTrue,
   /** The operation, if the service has accepted the request. */
-  readonly operation?: { readonly id: string; readonly url: string };
+  operation: isOperation,
   /** The id of the object, if it has been returned to the engine. */
-  readonly id?: string;
+  id: isText,
   /** Whether the command `recover` has written the entry from a stack's state. */
-  readonly recovered?: boolean | undefined;
+  recovered: isTrue,
   /** Whether the object may be in use, because `recover` can't determine whether the creation has finished in the meantime. */
-  readonly isLate?: boolean | undefined;
+  isLate: isTrue,
   /** The ids of objects that resources have imported since the creation started. An imported object belongs to the importing resource. */
-  readonly imported?: readonly string[];
+  imported: areTexts,
   /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
-  readonly resumedBy?: string;
+  resumedBy: isText,
   /** Whether to keep the entry until a check finds the resource in the state. The engine may save resources only at the end of its run. */
-  readonly isKept?: boolean | undefined;
-}
+  isKept: isTrue,
+};
+
+type Values<Checks, Missing = never> = {
+  readonly [Name in keyof Checks]: Checks[Name] extends (value: unknown) => value is infer Value
+    ? Value | Missing
+    : never;
+};
+
+/** The record of a creation on the local disk. The entry is written before the request is sent, and extended later. */
+export interface Entry
+  extends Values<typeof requiredFields>,
+    Partial<Values<typeof optionalFields, undefined>> {}
 
 /** The fields that later lines in the file of an entry add. */
 export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported" | "resumedBy">;
@@ -67,48 +87,20 @@ export function parseEntry(text: string): Entry | undefined {
   return isComplete(first) ? later.reduce(withUpdate, first) : undefined;
 }
 
-const isText = (value: unknown): boolean => typeof value === "string";
-const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isTrue = (value: unknown): boolean => value === true;
-
-const CHECKS: { readonly [Name in keyof Required<Entry>]: (value: unknown) => boolean } = {
-  urn: isText,
-  organization: isText,
-  backend: isText,
-  endpoint: isText,
-  provider: isText,
-  key: isText,
-  resource: isText,
-  replaces: isText,
-  projectKey: isText,
-  body: isText,
-  secrets: areTexts,
-  isAutonamed: isTrue,
-  at: (value) => typeof value === "number",
-  operation: (value) => isText(Object(value).id) && isText(Object(value).url),
-  id: isText,
-  recovered: isTrue,
-  isLate: isTrue,
-  imported: areTexts,
-  resumedBy: isText,
-  isKept: isTrue,
-};
-const names = Object.keys(CHECKS) as (keyof Entry)[];
-
 /** Returns the fields in a line that have the expected type. Programs also read entries, and a schema library would take too long to load. */
 function parseLine(line: string): Partial<Entry> {
   try {
     const fields = new Map<string, unknown>(Object.entries(JSON.parse(line)));
-    const valid = names.filter((name) => CHECKS[name](fields.get(name)));
-    return Object.fromEntries(valid.map((name) => [name, fields.get(name)]));
+    const checks = Object.entries({ ...requiredFields, ...optionalFields });
+    const valid = checks.filter(([name, check]) => check(fields.get(name)));
+    return Object.fromEntries(valid.map(([name]) => [name, fields.get(name)]));
   } catch {
     return {};
   }
 }
 
 function isComplete(fields: Partial<Entry>): fields is Entry {
-  const { urn, backend, endpoint, key, resource, body, at } = fields;
-  return [urn, backend, endpoint, key, resource, body, at].every((value) => value !== undefined);
+  return Object.keys(requiredFields).every((name) => Object.hasOwn(fields, name));
 }
 
 /** Adds the fields of a later line. All imports are kept, because several processes may record them. */
@@ -117,12 +109,8 @@ function withUpdate(entry: Entry, { imported = [], ...more }: Partial<Entry>): E
   return { ...entry, ...more, ...(all.length > 0 && { imported: all }) };
 }
 
-/** Returns the id of an entry's object for messages, or `undefined` if the name is secret, because some services use the name as the id. */
-export function visibleId(entry: Pick<Entry, "id" | "secrets">): string | undefined {
-  return hasSecretName(entry) ? undefined : entry.id;
-}
-
-function hasSecretName({ secrets = [] }: Pick<Entry, "secrets">): boolean {
+/** Reports whether messages must not contain the id of the object, because some services use the name as the id. */
+export function hasSecretName({ secrets = [] }: Pick<Entry, "secrets">): boolean {
   return secrets.includes("name");
 }
 

@@ -88,7 +88,7 @@ export class Journal {
     this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
     this.disk = new Files(options.disk);
-    this.run = new RunFacts(this.disk, () => this.folder(), options.run);
+    this.run = new RunFacts(this.disk, options.run);
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 
@@ -173,7 +173,7 @@ export class Journal {
   async isMarked(key: string | undefined, mark: Mark): Promise<boolean> {
     if (key === undefined) return false;
     const text = await this.safely((folder) => this.disk.read(path.join(folder, markFileName(key, mark))));
-    return text?.startsWith(key) ?? false; // each mark appends the key
+    return text !== undefined;
   }
 
   /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */

@@ -31,7 +31,7 @@ const RETRACTED = "not ";
 
 /**
  * The facts of a run. Each process appends its facts to its own file in a temporary folder that all processes share. If that folder can't
- * be used, the file is in the journal's folder. If no disk can be used, a process has only its own facts.
+ * be used, a process has only its own facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
@@ -42,7 +42,6 @@ export class RunFacts {
   /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
     private readonly files: Files,
-    private readonly folder: () => string,
     private readonly run: string | undefined,
   ) {
     this.prefix = `${hash("sha256", run ?? "").slice(0, 24)}.`;
@@ -64,14 +63,11 @@ export class RunFacts {
   }
 
   private async write(line: string): Promise<void> {
-    for (const folder of this.folders()) {
-      const file = path.join(folder, this.name);
-      const written = () => this.files.appendOrCreate(file, `${line}\n`).then(() => true);
-      if (!(await withDiskTimeout(folder, written).catch(() => false))) continue;
-      const tidy = () => this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
-      this.tidied ??= withDiskTimeout(folder, tidy).catch(() => undefined);
-      return this.tidied;
-    }
+    await this.inFolder(async (folder) => {
+      await this.files.appendOrCreate(path.join(folder, this.name), `${line}\n`);
+      this.tidied ??= this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
+      await this.tidied;
+    });
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -81,10 +77,8 @@ export class RunFacts {
   /** Reports whether another process of this run has added a fact. Facts of this process are ignored. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
-    const read = this.folders().map((folder) =>
-      withDiskTimeout(folder, () => this.readOthers(folder)).catch((): string[] => []),
-    );
-    return (await Promise.all(read)).flat().some((text) => {
+    const others = (await this.inFolder((folder) => this.readOthers(folder))) ?? [];
+    return others.some((text) => {
       const lines = text.split("\n");
       return lines.lastIndexOf(line) > lines.lastIndexOf(RETRACTED + line);
     });
@@ -103,15 +97,18 @@ export class RunFacts {
     return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }
 
-  private folders(): string[] {
-    if (this.run === undefined) return [];
-    return [temporaryFolder, this.folder].flatMap((folder) => {
-      try {
-        return [folder()];
-      } catch {
-        return []; // the user has no home, or the temporary folder is not private
-      }
-    });
+  private async inFolder<T>(work: (folder: string) => Promise<T>): Promise<T | undefined> {
+    return this.run === undefined ? undefined : inFolder(temporaryFolder, work);
+  }
+}
+
+/** Runs an operation in a folder. Resolves to `undefined` if the folder can't be determined or used. */
+async function inFolder<T>(find: () => string, work: (folder: string) => Promise<T>): Promise<T | undefined> {
+  try {
+    const folder = find();
+    return await withDiskTimeout(folder, () => work(folder));
+  } catch {
+    return undefined;
   }
 }
 
@@ -187,13 +184,8 @@ export class DeletionRequests {
     await this.withFile(object, (file) => this.files.remove(file));
   }
 
-  private async withFile<T>(object: string, work: (file: string) => Promise<T>): Promise<T | undefined> {
-    try {
-      const name = hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION_SUFFIX;
-      const file = path.join(this.folder(), name);
-      return await withDiskTimeout(path.dirname(file), () => work(file));
-    } catch {
-      return undefined;
-    }
+  private withFile<T>(object: string, work: (file: string) => Promise<T>): Promise<T | undefined> {
+    const name = hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION_SUFFIX;
+    return inFolder(this.folder, (folder) => work(path.join(folder, name)));
   }
 }

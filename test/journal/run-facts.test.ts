@@ -17,10 +17,10 @@ beforeEach(() => {
   folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
   return () => vi.unstubAllEnvs();
 });
-const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(new Files(), () => journal, run);
+const facts = (run = ENGINE) => new RunFacts(new Files(), run);
 
 describe("a fact of a run", () => {
-  test("is visible to all processes of the run, even with other journals, but not to other runs", async () => {
+  test("is visible to all processes of the run, but not to other runs", async () => {
     const [one, other, elsewhere] = [facts(), facts(), facts("127.0.0.1:4712")];
     await one.add(LIVE);
     expect(await other.hasOther(LIVE)).toBe(true);
@@ -39,11 +39,12 @@ describe("a fact of a run", () => {
     expect(await other.has(LIVE)).toBe(true);
   });
 
-  test("is shared even if the temporary folder can't be used", async () => {
-    const journal = emptyFolder();
+  test("is visible only to its own process if the temporary folder can't be used", async () => {
     vi.stubEnv("TMPDIR", path.join(process.execPath, "no folder"));
-    await facts(ENGINE, journal).add(LIVE);
-    expect(await facts(ENGINE, journal).hasOther(LIVE)).toBe(true);
+    const own = facts();
+    await own.add(LIVE);
+    expect(await own.has(LIVE)).toBe(true);
+    expect(await facts().has(LIVE)).toBe(false);
   });
 
   test("is not read from a temporary folder to which other users can write", async () => {
