@@ -37,21 +37,14 @@ export class Files {
 
   /** Removes files that are older than the limit for their suffix, in milliseconds. */
   async removeOld(folder: string, keptMs: Readonly<Record<string, number>>): Promise<void> {
-    const kept = Object.entries(keptMs);
-    const passing = (await this.namesIn(folder)).flatMap((name) => {
-      const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
-      return forMs === undefined ? [] : this.removeIfOld(path.join(folder, name), forMs);
-    });
-    await Promise.all(passing);
-  }
-
-  private async removeIfOld(file: string, forMs: number): Promise<void> {
-    try {
+    const removals = (await this.namesIn(folder)).map(async (name) => {
+      const [, forMs] = Object.entries(keptMs).find(([ending]) => name.endsWith(ending)) ?? [];
+      if (forMs === undefined) return;
+      const file = path.join(folder, name);
       const { mtimeMs } = await this.disk.stat(file);
       if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);
-    } catch {
-      // Another process may have removed the file. Otherwise, a later process removes it.
-    }
+    });
+    await Promise.allSettled(removals); // if a removal fails, another process has removed the file, or a later one does
   }
 
   /**

@@ -114,20 +114,14 @@ export function hasSecretName({ secrets = [] }: Pick<Entry, "secrets">): boolean
   return secrets.includes("name");
 }
 
-/** The parts of a warning about unfinished creations that differ between commands. */
-interface WarningText {
-  /** The reason why the creation is unfinished, or the consequence. */
-  readonly one: string;
-  readonly several: string;
-  readonly hints: readonly string[];
-}
-
 export type UnfinishedEntry = Pick<Entry, "urn" | "endpoint" | "at" | "id" | "operation" | "secrets">;
 
+/** @param words the reason why the creations are unfinished or the consequence, for one and for several creations, and the hints */
 export function unfinishedWarning(
   entries: readonly UnfinishedEntry[],
-  { one, several, hints }: WarningText,
+  words: { readonly one: string; readonly several: string; readonly hints: readonly string[] },
 ): string {
+  const { one, several, hints } = words;
   const [, , stack] = entries[0]?.urn.split(":") ?? [];
   const headline =
     entries.length === 1

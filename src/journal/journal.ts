@@ -173,7 +173,7 @@ export class Journal {
   async isMarked(key: string | undefined, mark: Mark): Promise<boolean> {
     if (key === undefined) return false;
     const text = await this.safely((folder) => this.disk.read(path.join(folder, markFileName(key, mark))));
-    return text !== undefined;
+    return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
   /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */

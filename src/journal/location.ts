@@ -30,7 +30,7 @@ export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: J
 function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: NodeJS.ProcessEnv): string {
   if (xdg && path.isAbsolute(xdg)) return xdg;
   if (process.platform === "win32" && local) return local;
-  return path.join(homeOf({ HOME: home }), ".local", "state");
+  return path.join(home || os.homedir(), ".local", "state");
 }
 
 /** Returns the part of a URN that identifies the stack: `urn:pulumi:STACK::PROJECT`. */
@@ -66,8 +66,9 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   return textOf(current);
 }
 
+/** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {
-  return HOME || os.homedir();
+  return HOME || (attempt(os.homedir) ?? "~");
 }
 
 /** Normalizes a backend URL. The result contains no password and no trailing slash. Queries are hashed, because they may contain secrets. */

@@ -1,9 +1,5 @@
-import { hash, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Pending } from "./pending";
-
-// Programs also load this file, and loading the package `uuid` would take most of the time for the import of this package.
-
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
 
 /** Generates the key of a new resource (§4.7): a random UUID of version 4. */
 export function generateKey(): string {
@@ -12,12 +8,17 @@ export function generateKey(): string {
 
 /** Reports whether the service accepts a key. A key in the state may be missing or damaged. */
 export function isValidKey(key: string | undefined): key is string {
-  return key !== undefined && UUID.test(key);
+  return uuid().validate(key);
 }
 
 /** Derives the key of the next attempt from the previous key. A different machine with the saved key derives the same keys. */
 export function nextKey(key: string): string {
-  return derivedUuid(`cloudinfra key after ${key}`);
+  return uuid().v4({ random: createHash("sha256").update(`cloudinfra key after ${key}`).digest() });
+}
+
+/** Loads uuid on demand, because programs only generate keys, and loading the library takes longer than the rest of this package. */
+function uuid(): typeof import("uuid") {
+  return require("uuid");
 }
 
 const MAX_SPENT_KEYS = 16;
@@ -31,14 +32,6 @@ export function keyAfter(spent: string | undefined, first: string): string {
     key = next;
   }
   return first;
-}
-
-/** Returns a UUID of version 4 that is always the same for equal texts. */
-export function derivedUuid(text: string): string {
-  const hex = hash("sha256", text);
-  const variant = "89ab".charAt(Number.parseInt(hex.charAt(16), 16) % 4);
-  const groups = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
-  return [...groups, hex.slice(20, 32)].join("-");
 }
 
 /** The assumed time for which the service keeps a key, in milliseconds. This is an hour less than §4.7 states, because clocks differ. */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { hash } from "node:crypto";
-import { derivedUuid } from "./idempotency-key";
+import { v4 as uuidV4 } from "uuid";
 import { type Arguments, isUnknown, type Kind, UNKNOWN } from "./resource-fields";
 import { type Declared, type HiddenInputs, resourceName } from "./state";
 
@@ -75,7 +75,7 @@ function fillPattern(pattern: string, name: string, key: string | undefined): st
 }
 
 function randomPart(expression: string, seed: string): string {
-  if (expression === "${uuid}") return derivedUuid(seed);
+  if (expression === "${uuid}") return uuidV4({ random: hash("sha256", seed, "buffer") });
   const [, type = "", length = ""] = /(\w+)\((\d+)\)/.exec(expression) ?? [];
   const alphabet = ALPHABETS.get(type) ?? "";
   const character = (_: unknown, at: number): string =>

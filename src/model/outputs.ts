@@ -192,10 +192,7 @@ function others(fields: WireFields, consulted: readonly string[], before: Output
 /** Reports whether nothing has changed. If the reply contains no revision, the recorded revision then still applies. */
 function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
-  return (
-    Object.keys(now).length > 0 &&
-    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, propertyOf(before, name)))
-  );
+  return Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, propertyOf(before, name)));
 }
 
 /** Returns a string field. If the reply omits the field, returns the former value. If the field is null, returns `undefined`. */

@@ -148,13 +148,9 @@ export function parseDesired(bag: Properties): Desired {
 }
 
 export function parseDeclared(bag: Properties): Declared {
-  const options = Object.values(optionMembers).map(([name]): string => name);
-  const inputs = Object.entries(bag).filter(([name]) => !options.includes(name));
-  return {
-    ...parseDesired(Object.fromEntries(inputs)),
-    ...parseTable(optionMembers, bag),
-    given: Object.fromEntries(inputs.filter(([name]) => !name.startsWith("__"))),
-  };
+  const given = Object.entries(bag).filter(([name]) => !name.startsWith("__"));
+  const members = parseMembers({ ...desiredMembers, ...optionMembers }, bag);
+  return { ...members, ...desired(members), given: Object.fromEntries(given) };
 }
 
 export function parseRecorded(bag: Properties): Recorded {
@@ -257,29 +253,7 @@ export function resourceName(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(3).join("::");
 }
 
-/** The maximum nesting of properties, so that a deeply nested reply can't make a creation fail. Deeper levels are omitted. */
-const MAX_DEPTH = 64;
-
-/** Returns properties as plain JSON. Because of `undefined`, a date or a class instance, the host would fail or hang after a create. */
+/** Returns properties without undefined values, because of which the host would fail or hang. All values come from JSON. */
 export function toPlainJson(properties: object): Properties {
-  return toPlainMap(properties, 0);
-}
-
-function toPlainMap(map: object, depth: number): Properties {
-  return Object.fromEntries(
-    Object.entries(map).flatMap(([key, value]) => {
-      const kept = toPlainValue(value, depth + 1);
-      return kept === undefined ? [] : [[key, kept]];
-    }),
-  );
-}
-
-function toPlainValue(value: unknown, depth: number): unknown {
-  if (depth > MAX_DEPTH) return undefined;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value === "number" && !Number.isFinite(value)) return undefined;
-  if (Array.isArray(value)) return value.map((item) => toPlainValue(item, depth + 1) ?? null);
-  if (typeof value === "object" && value !== null) return toPlainMap(value, depth);
-  return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+  return JSON.parse(JSON.stringify(properties));
 }

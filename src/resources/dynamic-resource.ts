@@ -63,11 +63,7 @@ export function beginConstruction(
     succeeded(constructed: pulumi.CustomResource): void {
       restoreTraces?.();
       if (pulumi.runtime.isDryRun()) return;
-      if (final === undefined)
-        throw new Error(
-          "cloudinfra: this version of @pulumi/pulumi is not supported, because it has not run the transformations",
-        );
-      if (!isManaged(final)) return;
+      if (final === undefined || !isManaged(final)) return;
       void recordRegistration(constructed);
       confirmOnceSaved(constructed);
     },

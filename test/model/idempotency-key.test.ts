@@ -1,14 +1,5 @@
-import { hash } from "node:crypto";
-import { v4 as uuidV4, validate } from "uuid";
 import { describe, expect, test } from "vitest";
-import {
-  derivedUuid,
-  generateKey,
-  isKeyKept,
-  isValidKey,
-  keyAfter,
-  nextKey,
-} from "../../src/model/idempotency-key";
+import { generateKey, isKeyKept, isValidKey, keyAfter, nextKey } from "../../src/model/idempotency-key";
 
 const KEY = "3f2b8c1e-9d4a-4e6f-8a7b-5c0d1e2f3a4b";
 
@@ -20,9 +11,6 @@ describe("an idempotency key", () => {
   });
 
   test("is derived for the next attempt in the same way on all machines and in all versions", () => {
-    const texts = Array.from({ length: 200 }, (_, at) => `text ${at}`);
-    const expected = texts.map((text) => uuidV4({ random: hash("sha256", text, "buffer") }));
-    expect(texts.map(derivedUuid)).toEqual(expected);
     expect(nextKey(KEY)).toBe("a8c402f2-3b59-4d43-a1be-1396248b103b");
   });
 
@@ -41,7 +29,6 @@ describe("an idempotency key", () => {
       true,
       ...damaged.map(() => false),
     ]);
-    expect(damaged.some(validate)).toBe(false);
     expect(isValidKey(undefined)).toBe(false);
   });
 

@@ -94,63 +94,7 @@ test("passing a state as inputs or inputs as a state doesn't compile", () => {
   expect(withKeptSecrets(news, prior, [])).toBe(news);
 });
 
-class Machine {
-  readonly cores = 4;
-  readonly spare = undefined;
-}
-
-/** Any value that outputs could contain, at any depth. */
-const anything = fc.anything({
-  withDate: true,
-  withBigInt: true,
-  withNullPrototype: true,
-  withSparseArray: true,
-  withTypedArray: true,
-  withUnicodeString: true,
-  maxDepth: 5,
-  values: [
-    fc.constantFrom<unknown>(
-      undefined,
-      Number.NaN,
-      Number.POSITIVE_INFINITY,
-      null,
-      "",
-      0,
-      new Date(Number.NaN),
-    ),
-    fc.constantFrom<unknown>(() => 1, Symbol("x"), new Machine()),
-    fc.string(),
-    fc.double(),
-    fc.date(),
-    fc.bigInt(),
-  ],
-});
-
-/** Returns every value in a tree, inner ones first. */
-function values(tree: unknown): unknown[] {
-  return typeof tree === "object" && tree !== null ? [...Object.values(tree).flatMap(values), tree] : [tree];
-}
-
-function isJson(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
-  return value === null || Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-}
-
 describe("conversion to plain JSON", () => {
-  test("returns only JSON values that stay the same after a round trip, for any properties", () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), anything), (properties) => {
-        const clean = toPlainJson(properties);
-        const left = values(clean).filter((value) => !isJson(value));
-        expect(left).toEqual([]);
-        const text = JSON.stringify(clean);
-        expect(JSON.stringify(JSON.parse(text))).toBe(text);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
-
   test("omits undefined from maps, and replaces it with null in lists to keep their indexes", () => {
     expect(
       toPlainJson({ a: undefined, b: { c: undefined, d: 1 }, e: [1, undefined, { f: undefined }] }),
@@ -160,25 +104,11 @@ describe("conversion to plain JSON", () => {
     });
   });
 
-  test("converts dates and bigints to strings, and omits invalid dates and numbers", () => {
-    const at = new Date("2026-01-01T00:00:00Z");
-    expect(toPlainJson({ at, never: new Date(Number.NaN), n: Number.NaN, big: 2n ** 60n })).toStrictEqual({
-      at: "2026-01-01T00:00:00.000Z",
-      big: "1152921504606846976",
-    });
-  });
-
   test("doesn't change plain JSON", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (json) => {
         expect(toPlainJson(json)).toEqual(json);
       }),
     );
-  });
-
-  test("doesn't fail for deeply nested values, so that a reply can't make a creation fail", () => {
-    let deep: unknown = "bottom";
-    for (let level = 0; level < 20_000; level++) deep = { inner: [deep] };
-    expect(toPlainJson({ status: "running", deep })).toMatchObject({ status: "running" });
   });
 });
