@@ -84,7 +84,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };
   try {
-    return { kind: "json", value: parseJson(limitNesting(trimmed)) };
+    return { kind: "json", value: limitNesting(parseJson(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
     const start = what === "broken JSON" ? "" : excerpt(clean(truncated(trimmed, MAX_SHOWN_CHARACTERS)));
@@ -137,28 +137,11 @@ export function excerpt(text: string): string {
 /** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */
 const MAX_DEPTH = 100;
 
-/**
- * Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. For invalid JSON, the
- * result is unspecified.
- */
-export function limitNesting(text: string): string {
-  let kept = "";
-  let from = 0;
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (isInString) {
-      if (char === "\\") at++;
-      else if (char === '"') isInString = false;
-    } else if (char === '"') isInString = true;
-    else if (char === "[" || char === "{") {
-      depth++;
-      if (depth === MAX_DEPTH + 1) kept += `${text.slice(from, at)}null`;
-    } else if (char === "]" || char === "}") {
-      if (depth === MAX_DEPTH + 1) from = at + 1;
-      depth--;
-    }
-  }
-  return kept + (depth > MAX_DEPTH ? "" : text.slice(from));
+/** Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. */
+export function limitNesting(value: unknown, depth = 0): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((item) => limitNesting(item, depth + 1));
+  const members = Object.entries(value).map(([key, member]) => [key, limitNesting(member, depth + 1)]);
+  return Object.fromEntries(members);
 }

@@ -33,73 +33,35 @@ export const idSchema = v.pipe(textSchema, v.nonEmpty());
 /** The values that a service may return for an object without labels. */
 const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 
-/** Returns labels (§2.2) as a map. Some services return labels as a list of pairs or as strings. Any other form is returned unchanged. */
+/** The forms of a label in a string: `role=web` or `role:web`. Keys don't contain `=`. */
+const PAIRS = [/^([^=]+)=(.*)$/s, /^([^=:]+):\s*(.*)$/s];
+
+/**
+ * Returns labels (§2.2) as a map. Some services return labels as a list of strings or of keys and values. Any other form is returned
+ * unchanged, and so are strings such as `cost:team=a7` if they don't reveal the separator.
+ */
 function toLabels(shown: unknown): unknown {
   if (shown === null || shown === undefined) return shown;
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
-  const parts: unknown = typeof shown === "string" ? shown.split(",") : shown;
-  if (!Array.isArray(parts)) return shown;
-  const items = parts.map(membersOf);
-  const isKeyed = items.some((item) => keyIn(item) !== undefined && item.has("value"));
-  const isMaps = items.some((item) => item.size === 1 && keyIn(item) === undefined);
-  const texts = parts.filter((part) => typeof part === "string");
-  const separator = separatorOf(texts, { isSplit: typeof shown === "string" && parts.length > 1 });
-  const pairs = parts.flatMap((part: unknown) => toPair(part, { isKeyed, isMaps, separator }) ?? []);
+  if (!Array.isArray(shown)) return shown;
+  const texts = shown.filter((item) => typeof item === "string");
+  const [form, ...others] = PAIRS.filter((pair) => texts.every((text) => pair.test(text)));
+  // Without any value, `{ key: "role" }` may also be a label named "key".
+  const isKeyed = shown.some((item) => membersOf(item).has("value"));
+  const pairs = shown.flatMap((item: unknown) => {
+    const members = membersOf(item);
+    const [, name, text] = (others.length === 0 && form?.exec(String(item))) || [];
+    const key = typeof item === "string" ? name : isKeyed && (members.get("key") ?? members.get("name"));
+    return typeof key === "string" ? [[key, text ?? members.get("value") ?? ""]] : [];
+  });
   const labels = Object.fromEntries(pairs);
-  return Object.keys(labels).length === parts.length ? labels : shown;
-}
-
-/**
- * Returns the only separator that splits all strings into a key and a value. Returns `undefined` if both separators do, as in
- * `cost:team=a7`.
- *
- * @param options.isSplit whether the strings were parts of one string. A value with a second separator may then contain a comma
- */
-function separatorOf(texts: readonly string[], { isSplit }: { isSplit: boolean }): string | undefined {
-  const [separator, ...others] = ["=", ":"].filter((one) =>
-    texts.every((text) => pairIn(text, one) !== undefined),
-  );
-  if (separator === undefined || others.length > 0) return undefined;
-  return isSplit && texts.some((text) => text.split(separator).length > 2) ? undefined : separator;
-}
-
-/** Splits a string at the first separator. Keys don't contain `=`. */
-function pairIn(text: string, separator: string): readonly [string, string] | undefined {
-  const [key = "", ...rest] = text.trimStart().split(separator);
-  if (key === "" || key.includes("=") || rest.length === 0) return undefined;
-  const value = rest.join(separator);
-  return [key, separator === ":" ? value.trimStart() : value];
+  return Object.keys(labels).length === shown.length ? labels : shown;
 }
 
 /** Returns the members of an object by their lowercase names. */
-function membersOf(part: unknown): ReadonlyMap<string, unknown> {
-  const entries = typeof part === "object" && part !== null ? Object.entries(part) : [];
+function membersOf(item: unknown): ReadonlyMap<string, unknown> {
+  const entries = typeof item === "object" && item !== null ? Object.entries(item) : [];
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function keyIn(members: ReadonlyMap<string, unknown>): string | undefined {
-  const key = members.get("key") ?? members.get("name");
-  return typeof key === "string" ? key : undefined;
-}
-
-/**
- * Parses `role=web`, `role:web`, `{ key: "role", value: "web" }`, or `{ role: "web" }`. The other items determine the form, because `{ key:
- * "role" }` may be a label named "key" or a pair with an empty value.
- */
-function toPair(
-  part: unknown,
-  { isKeyed, isMaps, separator }: { isKeyed: boolean; isMaps: boolean; separator: string | undefined },
-): readonly [readonly [string, unknown]] | undefined {
-  if (typeof part === "string") {
-    const pair = separator === undefined ? undefined : pairIn(part, separator);
-    return pair && [pair];
-  }
-  const members = membersOf(part);
-  const key = keyIn(members);
-  if (isKeyed) return key === undefined ? undefined : [[key, members.get("value") ?? ""]];
-  if (key !== undefined && !isMaps) return undefined;
-  const [only, ...others] = Object.entries(Object(part));
-  return only === undefined || others.length > 0 ? undefined : [only];
 }
 
 /** Returns SSH keys (§2.2) as strings. Some services return objects that contain the key, such as `{ id: "7", public_key: "ssh-…" }`. */

@@ -93,7 +93,7 @@ export function parseProblem(body: unknown): Problem | undefined {
 }
 
 /** Parses a problem document inside `error` or `detail`. A string that only repeats the status text is ignored. */
-function wrappedProblem({ error, detail }: Readonly<Record<string, unknown>>): Problem | undefined {
+function wrappedProblem({ error, detail }: Problem["extensions"]): Problem | undefined {
   if (typeof error === "string" && error !== "" && !REASON_PHRASES.has(error))
     return { detail: error, errors: [], extensions: {} };
   const inner = v.safeParse(record, error ?? detail);

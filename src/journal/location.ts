@@ -102,7 +102,8 @@ export function readProjectFile(
 ): Partial<Record<"main" | "backendUrl" | "stackConfigDir", string | undefined>> {
   try {
     const [content] = loadAll(readFileSync(file, "utf8")); // the CLI also ignores further documents
-    const { main, backend, stackConfigDir }: Readonly<Record<string, unknown>> = Object(content);
+    const { main, backend, stackConfigDir }: { main?: unknown; backend?: unknown; stackConfigDir?: unknown } =
+      Object(content);
     const { url }: { url?: unknown } = Object(backend);
     return { main: textOf(main), backendUrl: textOf(url), stackConfigDir: textOf(stackConfigDir) };
   } catch (error) {

@@ -41,6 +41,12 @@ export async function diffResource(
   const { journal, tracker } = sessions;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
+  const object = sessions.identityOf(kind, id);
+  // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
+  const isDeleted = tracker.isDeletedResource(key);
+  const isInUse = checkedWithOlds && !isDeleted;
+  const other = isInUse && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
+  if (other !== undefined) throw alreadyManaged(kind, id, other);
   if (isNewImport && imported !== id && !isPlaceholder(id)) {
     const message = `the resource manages ${kind.name} ${id}, but its \`import\` option specifies ${imported}`;
     const hint =
@@ -48,12 +54,6 @@ export async function diffResource(
       "`pulumi state delete <urn>`, and run `pulumi up` again";
     throw new CloudInfraError("import_differs", message, { hint });
   }
-  const object = sessions.identityOf(kind, id);
-  // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
-  const isDeleted = tracker.isDeletedResource(key);
-  const isInUse = checkedWithOlds && !isDeleted;
-  const other = isInUse && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
-  if (other !== undefined) throw alreadyManaged(kind, id, other);
   const isDecided = isInUse && !tracker.isPreview;
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);

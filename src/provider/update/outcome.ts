@@ -90,7 +90,7 @@ export async function waitUntilApplied(
     const properties = compareProperties(change.fields, change, fields);
     const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
     const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
-    const isStillPinned = properties.some((compared) => keepsPinnedAddress(compared, seen));
+    const isStillPinned = properties.some((compared) => keepsPinnedAddress(compared, change, seen));
     const isOpen = isOmitted || isUnproven || isStillPinned || (mayBeKept && patienceFor(seen) !== "lag");
     return isFormer(seen) && isOpen;
   };
@@ -234,7 +234,7 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
   const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
   return (
     hasDesiredValue(compared) ||
-    (isNormalizedForm(compared) && !(isSameRevision && keepsPinnedAddress(compared, seen))) ||
+    (isNormalizedForm(compared) && !(isSameRevision && keepsPinnedAddress(compared, change, seen))) ||
     isNotReturned(compared) ||
     keepsAddress(compared, change, seen) ||
     ((isRepeated || isSameRevision) && mayBeAccepted(compared))
@@ -280,8 +280,11 @@ function keepsAddress(compared: ComparedProperty, { fields }: Change, seen: Vers
 }
 
 /** Reports whether the object still has an address that a program had set, although the update has set a mode. */
-const keepsPinnedAddress = (compared: ComparedProperty, seen: Versions): boolean =>
-  isPinned(compared) && hasFormerAddress(compared, seen);
+const keepsPinnedAddress = (compared: ComparedProperty, { olds }: Change, seen: Versions): boolean =>
+  isPinned(compared) &&
+  hasFormerAddress(compared, seen) &&
+  seen.before !== undefined &&
+  hasRevisionOf(seen.before, olds);
 
 /** Reports whether the state contains an address that a program has set, rather than the address of a mode. */
 function isPinned({ inState, applied }: ComparedProperty): boolean {

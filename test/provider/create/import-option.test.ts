@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import { instanceNews, projectNews, SSH_KEY } from "../samples";
-import { failureOf, type Service, startService } from "../service";
+import { errorOf, failureOf, type Service, startService } from "../service";
 
 /** What somebody else made, and the inputs of a program that wants to take it over. */
 function foreign({ emulator }: Service, fields: Properties = {}): { id: string; news: Properties } {
@@ -519,6 +519,20 @@ describe("the `import` option of a resource that exists", () => {
       `the resource manages instance ${id}, but its \`import\` option specifies ins-other`,
     );
     expect(message).toContain("pulumi state delete");
+  });
+
+  test("is an error, and no other resource can adopt the instance in the same run", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { inputs, outs } = await taken(service, news);
+    const { instances } = await service.newProviders();
+    const next = (await instances.check(inputs, { ...news, __import: "ins-other" })).inputs;
+    expect(await errorOf(instances.diff(id, outs, next))).toContain(
+      "its `import` option specifies ins-other",
+    );
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() };
+    const { failures } = await instances.check({}, other);
+    expect(failures?.[0]?.reason).toContain(`import: instance ${id} is already managed by ${news.__urn}`);
   });
 
   test("can't name an instance that another resource of the program manages", async () => {

@@ -619,6 +619,21 @@ describe('a pinned address that the program replaces with "auto"', () => {
     expect(await web.up({ publicIp: "auto" })).toContain("did not change publicIp");
   });
 
+  test.each(["lost-reply", "reset"] as const)(
+    "is replaced at a service that returns the address instead of the mode, even if the outcome of the PUT is unknown: %s",
+    async (kind) => {
+      const { service, web } = await oneInstance({ behaviour: { ipField: "public_ip" } });
+      expect(await web.up(pinned)).toBeUndefined();
+      const fault = service.emulator.fail({ method: "PUT", kind, times: Number.POSITIVE_INFINITY });
+      expect(await web.up({ publicIp: "auto", __timeouts: { update: "10s" } })).toContain(
+        "Run `pulumi up` again",
+      );
+      fault.off();
+      expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+      expect(modesOf(service)).toEqual(["auto"]);
+    },
+  );
+
   test("is replaced together with another change at a service that returns modes in capital letters", async () => {
     const spelling = (now: Fields) => ({
       ...now,
