@@ -6,20 +6,18 @@ import type { Connections } from "./connections";
 import type { Endpoint } from "./endpoint";
 import {
   attemptError,
-  deadlineReached,
-  interruptedRequest,
-  type RequestHistory,
-  withUnknownOutcome,
-} from "./errors";
-import {
   classifyAttempt,
   createFailureMemory,
+  deadlineReached,
   type ExpectedReply,
+  interruptedRequest,
   isSuccess,
   isTokenRejected,
   isTransient,
   isUsable,
   keyConflict,
+  type RequestHistory,
+  withUnknownOutcome,
 } from "./outcome";
 import { createRetryBudget, type RateLimiter } from "./rate-limiter";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";

@@ -23,7 +23,7 @@ import {
   programText,
 } from "./import-program";
 import { commandLineFor, outputFile, programFolder, stackSettings, type Target } from "./pulumi";
-import { unfinishedCreations } from "./recover";
+import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, explicitProvider, readExport } from "./stack-export";
 
 export interface ImportOptions extends Target {

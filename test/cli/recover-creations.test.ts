@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type InterruptedCreation, interruptedCreations, unfinishedCreations } from "../../src/cli/recover";
+import {
+  type InterruptedCreation,
+  interruptedCreations,
+  unfinishedCreations,
+} from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
 import { nextKey } from "../../src/model/idempotency-key";
 import { creationBody } from "../../src/model/request-body";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { organizationOf, writeEntries } from "../../src/cli/recover";
+import { organizationOf } from "../../src/cli/recover";
+import { writeEntries } from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {

@@ -82,7 +82,7 @@ describe("docs/credentials.md", () => {
     const code = [
       ...readdirSync(path.join(REPOSITORY, "src/config")).map((name) => `src/config/${name}`),
       "src/api/auth.ts",
-      "src/api/errors.ts",
+      "src/api/outcome.ts",
       "src/diagnostics/hints.ts",
     ]
       .map(readMarkdown)

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { interruptedCreations } from "../../src/cli/recover";
+import { interruptedCreations } from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
 import type { Emulator } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
