@@ -234,16 +234,13 @@ function normalized(address: string, setting: string | undefined): string {
   return parseEndpoint(address, { allowHttp: true, setting }).base;
 }
 
-/** The organization name that Pulumi uses in backends without organizations. */
-const NO_ORGANIZATION = "organization";
-
 /** Returns the organization of the stack, from `--stack` or else from the state if the state contains exactly one. */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
   { stack }: Pick<RecoverOptions, "stack">,
 ): string | undefined {
   const [named, ...rest] = stack?.split("/") ?? [];
-  if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
+  if (rest.length > 0) return named === "organization" ? undefined : named; // Pulumi's name for "none"
   const known = [...resources, ...pendingCreations].flatMap(({ inputs }) => inputs.organization ?? []);
   const [only, ...others] = new Set(known);
   return others.length === 0 ? only : undefined;

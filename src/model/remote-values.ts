@@ -63,11 +63,7 @@ export interface Applied {
 /** Returns the value that was applied before another user changed the property. */
 export function appliedIn(applied: Readonly<Record<string, Json>>, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
-  return isApplied(pair) ? pair : undefined;
-}
-
-function isApplied(pair: unknown): pair is Applied {
-  return typeof pair === "object" && pair !== null && "value" in pair;
+  return typeof pair === "object" && pair !== null && "value" in pair ? pair : undefined;
 }
 
 /** Converts a remote value to the form of an argument. Returns `undefined` for a missing value. */

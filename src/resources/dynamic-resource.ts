@@ -65,7 +65,6 @@ export function beginConstruction(
       if (pulumi.runtime.isDryRun()) return;
       if (final === undefined || !isManaged(final)) return;
       void recordRegistration(constructed);
-      confirmOnceSaved(constructed);
     },
   };
 }
@@ -165,16 +164,23 @@ function journalDir(): string | undefined {
     .find(Boolean);
 }
 
-/** Records the URN and the object of a resource. Journal entries with the same URN or object then cause no warning. */
+/**
+ * Records the URN and the object of a resource. Journal entries with the same URN or object then cause no warning. When the `id` resolves,
+ * the engine has saved the resource, so the entry of its creation is removed. The program doesn't wait for the removal.
+ */
 export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
   try {
+    const dir = journalDir();
     const known = await resolved(resource.urn);
     if (known === undefined) return;
     registered.add(known);
     const object = await resolved(resource.id);
     const endpoint = await resolved<unknown>(Reflect.get(resource, ENDPOINT));
     if (object !== undefined) registered.add(objectOf({ urn: known, id: object, endpoint }));
+    const key = await resolved<unknown>(Reflect.get(resource, "__key"));
+    if (object && typeof key === "string")
+      await (await import("../journal/entry.js")).confirm(key, object, { dir });
   } catch {
     // Pulumi reports that the resource could not be registered.
   }
@@ -208,17 +214,3 @@ const WARNING = {
     "Otherwise, delete the object in the service, unless you removed it from the stack on purpose or `npx pulumi-cloudinfra recover` reports that the stack manages it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ],
 };
-
-/**
- * Removes the journal entry of a creation when the resource's `id` resolves, because the engine has saved the resource by then. The program
- * doesn't wait for the removal and ignores its errors.
- */
-function confirmOnceSaved(resource: pulumi.CustomResource): void {
-  const dir = journalDir();
-  const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
-  const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
-    if (id && typeof saved === "string")
-      void import("../journal/entry.js").then(({ confirm }) => confirm(saved, id, { dir }));
-  });
-  pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
-}
