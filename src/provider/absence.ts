@@ -27,22 +27,11 @@ export async function findOrConfirmAbsence(
   first: LookupResult,
 ): Promise<ApiObject | undefined> {
   // The object may have moved to a different project.
-  const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
+  const result = await context.session.finder.findAgain(ref, first, context, { ...ref, project: undefined });
   if ("found" in result) return result.found;
   const isSaid = result.isDeleted || result.isGone || ("missing" in first && first.isGone);
   if (!isSaid) await requireVisibleProject(context, ref);
   return undefined;
-}
-
-/** Checks again with a different method if the first check didn't find the object. @param last see `ObjectFinder.findAgain` */
-export async function confirmLookup(
-  context: Context,
-  ref: ObjectRef,
-  first: LookupResult,
-  last = ref,
-): Promise<LookupResult> {
-  if ("found" in first || first.isDeleted) return first;
-  return context.session.finder.findAgain(ref, first, context, last);
 }
 
 /** Throws an error unless the project of a missing object is visible or was deleted. */
@@ -193,7 +182,7 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
  */
 export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, first: LookupResult) {
   if (ref.kind !== projectKind) return findOrConfirmAbsence(context, ref, first);
-  const result = await confirmLookup(context, ref, first);
+  const result = await context.session.finder.findAgain(ref, first, context);
   return "found" in result ? result.found : undefined;
 }
 
@@ -201,7 +190,8 @@ export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, firs
 export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = async (): Promise<ApiObject | undefined> => {
     // A token that can read the operation belongs to the same account.
-    const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
+    const { finder } = context.session;
+    const result = await finder.findAgain(ref, await finder.find(ref, context), context);
     return "found" in result ? result.found : undefined;
   };
   return readUntil(context, find, isDefined);

@@ -30,31 +30,27 @@ export async function findInstances(
   secrets: readonly string[] = [],
 ) {
   const known = secretsIn(given, secrets);
-  const objects = await find(instanceKind, { setting, sessions, known }, () => {
-    const filter = instanceFilter(given, secrets);
-    return (client, context) => client.instances.list(filter, context);
-  });
+  const objects = await find(instanceKind, { setting, sessions, known }, async (client, context) =>
+    client.instances.list(instanceFilter(given, secrets), context),
+  );
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
 /** Lists all projects. The projects have the property names that programs use. */
 export async function findProjects(setting: Configuration, sessions: Sessions) {
-  const objects = await find(
-    projectKind,
-    { setting, sessions },
-    () => (client, context) => client.projects.list(context),
+  const objects = await find(projectKind, { setting, sessions }, (client, context) =>
+    client.projects.list(context),
   );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
-/** Lists objects of one kind. @param prepare validates the arguments, and returns a function that sends the requests */
+/** Lists objects of one kind. @param search validates the arguments, and sends the requests */
 async function find(
   kind: Kind,
   { setting, sessions, known }: { setting: Configuration; sessions: Sessions; known?: Secrets },
-  prepare: () => (client: Client, context: Context) => Promise<ApiObject[]>,
+  search: (client: Client, context: Context) => Promise<ApiObject[]>,
 ): Promise<FoundObject[]> {
   try {
-    const search = prepare();
     sessions.configure(setting);
     const session = sessions.open();
     const context = listingContext(kind, session);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { validate } from "uuid";
+import { v4, validate } from "uuid";
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import {
@@ -270,11 +270,7 @@ async function readCreatedObject(
 
 /** Derives the key of the next attempt from the previous key. A different machine with the saved key derives the same keys. */
 export function nextKey(key: string): string {
-  const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // a UUID of version 4, as the service requires (§4.7)
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return v4({ random: createHash("sha256").update(`cloudinfra key after ${key}`).digest() });
 }
 
 const MAX_SPENT_KEYS = 16;

@@ -2,13 +2,7 @@ import type { Accepted } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { identityKey, projectKind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
-import {
-  confirmLookup,
-  findFresh,
-  forgetDeletionRequest,
-  readUntil,
-  requireVisibleProject,
-} from "../absence";
+import { findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "../absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
 import { isLive } from "../live-objects";
 import type { LookupResult, ObjectRef } from "../lookup/object-getter";
@@ -111,8 +105,9 @@ async function waitForConfirmation(
 ): Promise<void> {
   const isDeferred = accepted.kind !== "operation" && accepted.deferred;
   const find = async (): Promise<LookupResult> => {
-    const first = await context.session.finder.findAfterDeletion(ref, context);
-    return isDeferred ? confirmLookup(context, ref, first) : first;
+    const { finder } = context.session;
+    const first = await finder.findAfterDeletion(ref, context);
+    return isDeferred ? finder.findAgain(ref, first, context) : first;
   };
   const isGone = (result: LookupResult): boolean =>
     "missing" in result || compareIdentity(context, result.found, state) === "different";
