@@ -10,8 +10,8 @@ import { type Journal, type JournalOptions, openJournal } from "../journal/journ
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
 import type { SecretSource } from "../model/secrets";
-import type { HiddenInputs, Recorded } from "../model/state";
-import { type Clock, type Deadline, deadlineIn, parseDuration, systemClock } from "../polling/clock";
+import type { Recorded } from "../model/state";
+import { type Clock, type Deadline, deadlineIn, systemClock } from "../polling/clock";
 import {
   isSuccess,
   type Operation,
@@ -171,17 +171,6 @@ export function listingContext(kind: Kind, session: Session): Context {
     progress: new Progress({ write: async () => {} }, "listing", { clock: session.clock, inCi: true }),
     secretSources: [],
   };
-}
-
-/** Returns the deadline of a call, according to `customTimeouts` or the setting `operationTimeout`. */
-export function deadlineOf(
-  session: Session,
-  action: "create" | "read" | "update" | "delete",
-  { timeouts }: Pick<HiddenInputs, "timeouts">,
-): Deadline {
-  const own = action === "read" ? undefined : timeouts?.[action];
-  const ms = own === undefined ? undefined : parseDuration(own);
-  return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
 
 /** Waits for an operation, and displays its progress. Any final status other than `done` is an error. */

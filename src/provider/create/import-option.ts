@@ -9,9 +9,7 @@ import {
   publicAddressIn,
 } from "../../model/addresses";
 import { isChanged, type PropertyPaths, sameValue, withIgnoredValues } from "../../model/changes";
-import { isSameName } from "../../model/names";
 import { initialOutputs, outputsOf } from "../../model/outputs";
-import { sentFields } from "../../model/pending";
 import {
   type ComparedProperty,
   compareProperties,
@@ -33,9 +31,8 @@ import {
 } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import type { Desired } from "../../model/state";
-import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
-import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
+import { argumentsOf, type Context, identityOf, objectRefOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
@@ -77,7 +74,8 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const creators = await findPossibleCreators(context, before.object);
   const isFinished =
-    unfinished === undefined || creators.some(({ key, isCertain }) => isCertain && key === unfinished.key);
+    unfinished === undefined ||
+    creators.some(({ key, id: created }) => created === id && key === unfinished.key);
   // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
   // succeeded, because the creation may have created the imported object.
   if (!isFinished) await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
@@ -119,38 +117,17 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
     throw alreadyManaged(context.kind, id);
 }
 
-interface PossibleCreator {
-  readonly key: string;
-  readonly isCertain: boolean;
-}
-
 /** Returns the unfinished creations of all resources that may have created the imported object. */
-async function findPossibleCreators(context: Context, object: ApiObject): Promise<PossibleCreator[]> {
-  const creators: PossibleCreator[] = [];
-  for (const entry of await context.session.journal.list()) {
-    if (!isUrnOf(context.kind, entry.urn)) continue;
-    const made = entry.id ?? (await createdBy(context, entry, object));
-    if (made === object.id || made === undefined)
-      creators.push({ key: entry.key, isCertain: made === object.id });
-  }
-  return creators;
-}
-
-/** Returns the id of the created object if the operation has ended. A running operation may still contain a different id. */
-async function createdBy(context: Context, { key, operation, body }: Entry, { fields: { name } }: ApiObject) {
-  // The service may return the end of an operation only once. The call that runs or resumes the creation then needs that reply.
-  const isOtherName = name !== undefined && !isSameName(name, sentFields({ body }).name);
-  if (isOtherName || context.session.journal.isHeld(key)) return undefined;
-  // If the operation of another resource can't be read, the import must not fail, because that operation may have created the object.
-  const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
-  return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;
+async function findPossibleCreators({ kind, session }: Context, { id }: ApiObject): Promise<Entry[]> {
+  const entries = await session.journal.list();
+  return entries.filter((entry) => isUrnOf(kind, entry.urn) && [id, undefined].includes(entry.id));
 }
 
 /** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
-async function releaseObject(creators: readonly PossibleCreator[], context: Context, { id }: ApiObject) {
+async function releaseObject(creators: readonly Entry[], context: Context, { id }: ApiObject) {
   const { journal } = context.session;
-  for (const { key, isCertain } of creators) {
-    if (isCertain) {
+  for (const { key, id: created } of creators) {
+    if (created === id) {
       // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);
