@@ -5,13 +5,12 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
 import { labelsOf } from "../model/changes";
-import { outputsOf } from "../model/outputs";
-import { toProgramValue } from "../model/remote-values";
 import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/resource-fields";
 import { type Secrets, secretsIn } from "../model/secrets";
-import type { Recorded } from "../model/state";
+import { recorded } from "../model/state";
 import { type Context, listingContext, Sessions } from "./context";
 import { isDeleted } from "./lookup/object-getter";
+import { externalState } from "./read";
 
 const byOwner = new WeakMap<object, Sessions>();
 
@@ -49,13 +48,14 @@ async function find(
   kind: Kind,
   { setting, sessions, known }: { setting: Configuration; sessions: Sessions; known?: Secrets },
   search: (client: Client, context: Context) => Promise<ApiObject[]>,
-): Promise<FoundObject[]> {
+): Promise<object[]> {
   try {
     sessions.configure(setting);
     const session = sessions.open();
     const context = listingContext(kind, session);
     const objects = await search(session.client, context);
-    return objects.filter((object) => !isDeleted(object)).map((object) => programProperties(context, object));
+    const found = objects.filter((object) => !isDeleted(object));
+    return found.map((object) => ({ ...externalState(context, object, recorded({})).props, id: object.id }));
   } catch (error) {
     const circumstances = {
       action: `listing ${kind.name}s`,
@@ -72,18 +72,6 @@ async function find(
     const { code, problem, status, traceId } = cause;
     throw new CloudInfraError(code, message, { problem, status, traceId, cause });
   }
-}
-
-type FoundObject = Recorded & { readonly id: string };
-
-function programProperties(context: Context, object: ApiObject): FoundObject {
-  const values = Object.fromEntries(
-    context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
-  );
-  return {
-    id: object.id,
-    ...outputsOf(context, object, { hidden: {}, values, remoteValues: {}, before: {} }),
-  };
 }
 
 const text = v.fallback(v.optional(v.string()), undefined);

@@ -272,8 +272,8 @@ function refreshedState(context: Context, object: ApiObject, state: Recorded): F
   return resource(context, object.id, { ...props, unmanaged, shown, keepsCase }, values);
 }
 
-/** Returns the state of a `get` with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
-function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
+/** Returns the state of a `get` or the result of a function, with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
+export function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
     const remote = object.fields[field.wire];
     return remote === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, remote);
