@@ -9,7 +9,9 @@ import {
   publicAddressIn,
 } from "../../model/addresses";
 import { isChanged, type PropertyPaths, sameValue, withIgnoredValues } from "../../model/changes";
+import { isSameName } from "../../model/names";
 import { initialOutputs, outputsOf } from "../../model/outputs";
+import { sentFields } from "../../model/pending";
 import {
   type ComparedProperty,
   compareProperties,
@@ -31,13 +33,19 @@ import {
 } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
 import type { Desired } from "../../model/state";
+import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
-import { argumentsOf, type Context, identityOf, objectRefOf } from "../context";
+import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";
-import { findUnfinishedCreation, finishAndDiscard, markFinished } from "./unfinished";
+import {
+  findUnfinishedCreation,
+  finishAndDiscard,
+  markFinished,
+  type UnfinishedCreation,
+} from "./unfinished";
 
 /** Returns the id in the `import` option, unless the resource has already imported that object. */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
@@ -73,9 +81,7 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const creators = await findPossibleCreators(context, before.object);
-  const isFinished =
-    unfinished === undefined ||
-    creators.some(({ key, id: created }) => created === id && key === unfinished.key);
+  const isFinished = unfinished === undefined || (await hasCreated(context, unfinished, before.object));
   // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
   // succeeded, because the creation may have created the imported object.
   if (!isFinished) await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
@@ -121,6 +127,16 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 async function findPossibleCreators({ kind, session }: Context, { id }: ApiObject): Promise<Entry[]> {
   const entries = await session.journal.list();
   return entries.filter((entry) => isUrnOf(kind, entry.urn) && [id, undefined].includes(entry.id));
+}
+
+/** Reports whether an unfinished creation has made the object. A running operation may still contain a different id. */
+async function hasCreated(context: Context, unfinished: UnfinishedCreation, { id, fields }: ApiObject) {
+  const { id: known, operation } = unfinished;
+  // The service may return the end of an operation only once. The call that resumes the creation then needs that reply.
+  const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(unfinished).name);
+  if (known !== undefined || operation === undefined || isOtherName) return known === id;
+  const seen = await fetchOperation(context, operation);
+  return seen !== undefined && isTerminal(seen) && context.session.client.resultId(seen) === id;
 }
 
 /** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
