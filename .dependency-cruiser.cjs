@@ -10,13 +10,7 @@ const layers = [
   ["provider/progress/", "provider/lookup/", "provider/resource-tracker"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
-  [
-    "provider/live-objects",
-    "provider/reused-ids",
-    "provider/warnings",
-    "provider/shutdown",
-    "provider/functions",
-  ],
+  ["provider/live-objects", "provider/reused-ids", "provider/warnings", "provider/shutdown"],
   ["provider/delete/", "provider/update/"],
   ["provider/create/"],
   [
@@ -26,6 +20,7 @@ const layers = [
     "provider/delete",
     "provider/diff",
     "provider/check",
+    "provider/functions",
   ],
   ["provider/host"],
   ["provider/index"],

@@ -135,7 +135,7 @@ export function excerpt(text: string): string {
 }
 
 /** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */
-const MAX_DEPTH = 100;
+const MAX_DEPTH = 64;
 
 /** Replaces values that are nested too deeply with `null`, because recursive functions could overflow the stack. */
 export function limitNesting(value: unknown, depth = 0): unknown {

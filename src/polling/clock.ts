@@ -8,7 +8,7 @@ export interface Clock {
   alarm(ms: number, ring: () => void): () => void;
 }
 
-/** The maximum delay of a Node.js timer. A timer with a longer delay would fire immediately. */
+/** The maximum delay of a Node.js timer, which is 24 days. A timer with a longer delay would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -22,14 +22,8 @@ export const systemClock: Clock = {
 };
 
 function startAlarm(ms: number, ring: () => void): () => void {
-  if (ms <= MAX_TIMER_MS) {
-    const timer = setTimeout(ring, ms);
-    return () => clearTimeout(timer);
-  }
-  let cancel = startAlarm(MAX_TIMER_MS, () => {
-    cancel = startAlarm(ms - MAX_TIMER_MS, ring);
-  });
-  return () => cancel();
+  const timer = setTimeout(ring, Math.min(ms, MAX_TIMER_MS));
+  return () => clearTimeout(timer);
 }
 
 export interface Deadline {

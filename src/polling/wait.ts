@@ -16,20 +16,10 @@ import {
   timeoutError,
   within,
 } from "./clock";
-import {
-  type Backoff,
-  nextPollMs,
-  type Pause,
-  pauseMs,
-  remainingEstimateMs,
-  type Sample,
-  type WaitSoFar,
-} from "./schedule";
+import { type Backoff, nextPollMs, type Pause, pauseMs, remainingEstimateMs, type Sample } from "./schedule";
 
 export interface WaitProgress {
-  readonly status: string;
   readonly progress?: number | undefined;
-  readonly elapsedMs: number;
   /** The estimated remaining time in milliseconds, or `undefined` if the reported progress allows no estimate. */
   readonly remainingMs?: number | undefined;
   /** The pause before the next attempt, if the last poll failed. */
@@ -43,7 +33,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** Called before each pause. Exceptions are ignored. */
+  /** Called before each pause. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
@@ -95,7 +85,8 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : nextPollMs(soFar);
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
-      reportProgress(options, operation, soFar, pause);
+      const { progress } = operation;
+      options.onProgress?.({ progress, remainingMs: remainingEstimateMs(soFar), pause });
       // The pause is shortened so that one more poll is possible before the deadline.
       const leftMs = remainingMs(deadline, clock) - Math.min(LAST_POLL_MS, deadline.ms / 10);
       if (leftMs <= 0) throw timeoutError();
@@ -119,13 +110,6 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
   } finally {
     limit.release();
   }
-}
-
-/** Waits like `waitForOperation`, but throws `operation_failed` after any final status other than `done`. */
-export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
-  const operation = await waitForOperation(first, options);
-  if (isSuccess(operation)) return operation;
-  throw operationFailed(operation);
 }
 
 /** Creates the error for a failed operation, with its problem and, if known, the id of the object that remains. */
@@ -174,20 +158,6 @@ function waitError(
 
 function shortStatus({ status, progress }: Operation): string {
   return progress === undefined ? status : `${status}, ${Math.round(progress * 100)}%`;
-}
-
-function reportProgress(
-  { onProgress }: WaitOptions,
-  { status, progress }: Operation,
-  soFar: WaitSoFar,
-  pause: Pause | undefined,
-): void {
-  try {
-    const { elapsedMs } = soFar;
-    onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
-  } catch {
-    // An exception thrown by the listener must not end the wait.
-  }
 }
 
 /** The last known state of a long-running operation (§2.3). */

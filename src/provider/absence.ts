@@ -4,7 +4,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isLaterMoment } from "../model/outputs";
 import { identityKey, projectKind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
-import { remainingMs } from "../polling/clock";
+import { deadlineIn, remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 import { RELEASE_CREATION } from "./partial-state";
@@ -27,22 +27,11 @@ export async function findOrConfirmAbsence(
   first: LookupResult,
 ): Promise<ApiObject | undefined> {
   // The object may have moved to a different project.
-  const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
+  const result = await context.session.finder.findAgain(ref, first, context, { ...ref, project: undefined });
   if ("found" in result) return result.found;
   const isSaid = result.isDeleted || result.isGone || ("missing" in first && first.isGone);
   if (!isSaid) await requireVisibleProject(context, ref);
   return undefined;
-}
-
-/** Checks again with a different method if the first check didn't find the object. @param last see `ObjectFinder.findAgain` */
-export async function confirmLookup(
-  context: Context,
-  ref: ObjectRef,
-  first: LookupResult,
-  last = ref,
-): Promise<LookupResult> {
-  if ("found" in first || first.isDeleted) return first;
-  return context.session.finder.findAgain(ref, first, context, last);
 }
 
 /** Throws an error unless the project of a missing object is visible or was deleted. */
@@ -126,8 +115,8 @@ export function noLongerExists(context: Context, id: string): CloudInfraError {
   });
 }
 
-const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
-const LISTED_MS = 30_000;
+/** The time that a list may lag behind writes, in milliseconds. */
+const CATCHING_UP_MS = 30_000;
 
 /**
  * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes. If the deadline of the call is earlier, a
@@ -136,28 +125,28 @@ const LISTED_MS = 30_000;
  * @returns `undefined` if the object doesn't appear in time
  * @throws CloudInfraError `timeout` with the object's id if the deadline is too early for the whole wait, which proves nothing
  */
-export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+export async function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const { finder, clock } = context.session;
   const { kind, id } = ref;
   const left = remainingMs(context.deadline, clock);
-  const reservedMs = left > LISTED_MS ? 0 : left / 4;
-  return context.progress.during(`waiting for the ${kind.name} to appear`, async () => {
-    for (const pause of PAUSES_MS) {
-      const available = remainingMs(context.deadline, clock) - reservedMs;
-      if (available > 0) {
-        await clock.sleep(Math.min(pause, available), context.signal);
-        const result = await finder.findInList(ref, context);
-        // A list may omit values, or return values in a different form.
-        if ("found" in result) return finder.completeListItem(result.found, ref, context);
-      }
-      if (available <= pause) {
-        const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
-        throw new CloudInfraError("timeout", message, { resultId: id });
-      }
-    }
-    await requireSameForm(context, ref);
-    return undefined;
-  });
+  const isHurried = left <= CATCHING_UP_MS;
+  const deadline = isHurried ? deadlineIn(left * 0.75, clock) : context.deadline;
+  const result = await context.progress.during(`waiting for the ${kind.name} to appear`, () =>
+    readUntil(
+      { ...context, deadline },
+      () => finder.findInList(ref, context),
+      (seen) => "found" in seen,
+      () => "catching up",
+    ),
+  );
+  // A list may omit values, or return values in a different form.
+  if ("found" in result) return finder.completeListItem(result.found, ref, context);
+  if (isHurried) {
+    const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
+    throw new CloudInfraError("timeout", message, { resultId: id });
+  }
+  await requireSameForm(context, ref);
+  return undefined;
 }
 
 /** Throws an error if the list contains the id in another form than the link. Otherwise, the object would be created again. */
@@ -175,10 +164,10 @@ async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> 
 /** Repeats the lookup of an object for up to 30 s, because lists may lag behind writes. */
 export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = () => findFresh(context, ref);
-  return readUntil(context, find, isFound, () => "catching up");
+  return readUntil(context, find, isDefined, () => "catching up");
 }
 
-const isFound = (object: ApiObject | undefined): boolean => object !== undefined;
+const isDefined = (object: ApiObject | undefined): boolean => object !== undefined;
 
 /** Reads the object of a finished creation, and waits up to 30 s for it. `undefined` means that the object certainly doesn't exist. */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
@@ -193,7 +182,7 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
  */
 export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, first: LookupResult) {
   if (ref.kind !== projectKind) return findOrConfirmAbsence(context, ref, first);
-  const result = await confirmLookup(context, ref, first);
+  const result = await context.session.finder.findAgain(ref, first, context);
   return "found" in result ? result.found : undefined;
 }
 
@@ -201,21 +190,21 @@ export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, firs
 export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = async (): Promise<ApiObject | undefined> => {
     // A token that can read the operation belongs to the same account.
-    const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
+    const { finder } = context.session;
+    const result = await finder.findAgain(ref, await finder.find(ref, context), context);
     return "found" in result ? result.found : undefined;
   };
-  return readUntil(context, find, isFound);
+  return readUntil(context, find, isDefined);
 }
 
-const LAG_PAUSES_MS = [500, 1_000, 2_000];
+const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** The maximum time that a list may lag behind writes, in milliseconds. */
-const CATCHING_UP_MS = 30_000;
 /** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
 const LAST_READ_MS = 1_000;
+/** The number of retries: a few seconds, the time that a list may lag behind writes (30 s), or until the deadline of the call. */
+const RETRIES = { lag: 3, "catching up": 6, deadline: Number.POSITIVE_INFINITY } as const;
 
-/** The time for which a read is repeated: a few seconds (`lag`), 30 s (`catching up`), or until the deadline of the call (`deadline`). */
-export type Patience = "lag" | "catching up" | "deadline";
+export type Patience = keyof typeof RETRIES;
 
 /** Repeats a read until it returns the expected result, because a list may lag behind writes. Returns the last result in any case. */
 export async function readUntil<T>(
@@ -225,17 +214,11 @@ export async function readUntil<T>(
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
   const { deadline, signal, session } = context;
-  const began = session.clock.now();
   let seen = await read();
-  for (let count = 0; !isShown(seen); count++) {
-    const patience = patienceFor(seen);
-    const wanted = LAG_PAUSES_MS[count] ?? (patience === "lag" ? 0 : 500 * 2 ** count);
+  for (let count = 0; !isShown(seen) && count < RETRIES[patienceFor(seen)]; count++) {
     const left = remainingMs(deadline, session.clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
-    const limit =
-      patience === "deadline" ? left : Math.min(left, began + CATCHING_UP_MS - session.clock.now());
-    const pause = Math.min(wanted, MAX_PAUSE_MS, limit);
-    if (pause <= 0) break;
-    await session.clock.sleep(pause, signal);
+    if (left <= 0) break;
+    await session.clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** count, MAX_PAUSE_MS, left), signal);
     seen = await read();
   }
   return seen;

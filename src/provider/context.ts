@@ -10,9 +10,15 @@ import { type Journal, type JournalOptions, openJournal } from "../journal/journ
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/resource-fields";
 import type { SecretSource } from "../model/secrets";
-import type { HiddenInputs, Recorded } from "../model/state";
-import { type Clock, type Deadline, deadlineIn, parseDuration, systemClock } from "../polling/clock";
-import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
+import type { Recorded } from "../model/state";
+import { type Clock, type Deadline, deadlineIn, systemClock } from "../polling/clock";
+import {
+  isSuccess,
+  type Operation,
+  operationFailed,
+  type WaitProgress,
+  waitForOperation,
+} from "../polling/wait";
 import { ObjectFinder } from "./lookup/object-finder";
 import type { ObjectRef } from "./lookup/object-getter";
 import { Progress } from "./progress";
@@ -110,11 +116,6 @@ export class Sessions {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
-  /** The session of this process, or `undefined` if no call has opened it yet. */
-  get opened(): Session | undefined {
-    return this.session;
-  }
-
   private openSession(settings: Settings): Session {
     const { clock, environment: env, tracker } = this;
     const warn = async (message: string): Promise<void> => this.printWarning(this.clean(message));
@@ -172,30 +173,28 @@ export function listingContext(kind: Kind, session: Session): Context {
   };
 }
 
-/** Returns the deadline of a call, according to `customTimeouts` or the setting `operationTimeout`. */
-export function deadlineOf(
-  session: Session,
-  action: "create" | "read" | "update" | "delete",
-  { timeouts }: Pick<HiddenInputs, "timeouts">,
-): Deadline {
-  const own = action === "read" ? undefined : timeouts?.[action];
-  const ms = own === undefined ? undefined : parseDuration(own);
-  return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
-}
-
 /** Waits for an operation, and displays its progress. Any final status other than `done` is an error. */
-export function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
-  return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
+export async function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
+  const ended = await waitForOperationEnd(context, operation);
+  if (!isSuccess(ended)) throw operationFailed(ended);
+  return ended;
 }
 
 /** Waits until an operation ends with any status. @param onSeen called with the result of each poll */
 export function waitForOperationEnd(
-  context: Context,
+  { session: { client, clock }, deadline, signal, progress }: Context,
   operation: Operation,
   onSeen?: (seen: Operation) => void,
 ): Promise<Operation> {
-  const wait = waitForOperation(operation, waitOptions(context, onSeen));
-  return wait.finally(() => context.progress.show(undefined));
+  const poll = async (before: Operation, signal: AbortSignal): Promise<Operation> => {
+    const seen = await client.operations.poll(before, { deadline, signal, progress });
+    onSeen?.(seen);
+    return seen;
+  };
+  const onProgress = (seen: WaitProgress): void => progress.show(seen);
+  return waitForOperation(operation, { poll, deadline, signal, clock, onProgress }).finally(() =>
+    progress.show(undefined),
+  );
 }
 
 /** Fetches the operation of an earlier run. Returns `undefined` if the operation isn't found, which proves nothing about its result. */
@@ -209,22 +208,6 @@ export async function fetchOperation(
     if (isCloudInfraError(error) && error.code === "not_found") return undefined;
     throw error;
   }
-}
-
-function waitOptions(context: Context, onSeen?: (seen: Operation) => void): WaitOptions {
-  const { session, deadline, signal, progress } = context;
-  const { client, clock } = session;
-  return {
-    poll: async (before, signal) => {
-      const seen = await client.operations.poll(before, { deadline, signal, progress });
-      onSeen?.(seen);
-      return seen;
-    },
-    deadline,
-    signal,
-    clock,
-    onProgress: (seen) => progress.show(seen),
-  };
 }
 
 export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {

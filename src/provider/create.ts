@@ -134,8 +134,7 @@ async function createNew(
   const { key: replaces, displaces } = tracker.get(urn);
   const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(context, inputs) };
   if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
-  let spent: CloudInfraError | undefined;
-  for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
+  for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
@@ -162,10 +161,8 @@ async function createNew(
     }
     await journal.remove(key);
     await markFinished(context, pending);
-    if (end.kind === "failed") throw end.error;
-    spent = end.error;
+    if (end.kind === "failed" || tries === MAX_KEYS) throw end.error;
   }
-  throw spent ?? new Error("no key was tried");
 }
 
 /**

@@ -7,7 +7,6 @@ import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resour
 import { requestedArguments } from "../model/secrets";
 import { desired, hiddenInputsOf, type Recorded } from "../model/state";
 import { isTerminal, type Operation } from "../polling/wait";
-import { confirmLookup } from "./absence";
 import {
   addSecretSource,
   argumentsOf,
@@ -179,7 +178,7 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const first = await find(created);
   const isLost = seen === undefined && !pending.failed;
   const ref = objectRefOf(context.kind, created, state);
-  const result = isLost ? await confirmLookup(context, ref, first) : first;
+  const result = isLost ? await finder.findAgain(ref, first, context) : first;
   // For a project, the deletion itself requires more evidence than its absence.
   if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
     throw await creationUnclear(context, created, pending);

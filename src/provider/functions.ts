@@ -5,13 +5,12 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
 import { labelsOf } from "../model/changes";
-import { outputsOf } from "../model/outputs";
-import { toProgramValue } from "../model/remote-values";
 import { instanceKind, isMap, type Kind, pathStep, projectKind, typeName } from "../model/resource-fields";
 import { type Secrets, secretsIn } from "../model/secrets";
-import type { Recorded } from "../model/state";
+import { recorded } from "../model/state";
 import { type Context, listingContext, Sessions } from "./context";
 import { isDeleted } from "./lookup/object-getter";
+import { externalState } from "./read";
 
 const byOwner = new WeakMap<object, Sessions>();
 
@@ -30,36 +29,33 @@ export async function findInstances(
   secrets: readonly string[] = [],
 ) {
   const known = secretsIn(given, secrets);
-  const objects = await find(instanceKind, { setting, sessions, known }, () => {
-    const filter = instanceFilter(given, secrets);
-    return (client, context) => client.instances.list(filter, context);
-  });
+  const objects = await find(instanceKind, { setting, sessions, known }, async (client, context) =>
+    client.instances.list(instanceFilter(given, secrets), context),
+  );
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
 /** Lists all projects. The projects have the property names that programs use. */
 export async function findProjects(setting: Configuration, sessions: Sessions) {
-  const objects = await find(
-    projectKind,
-    { setting, sessions },
-    () => (client, context) => client.projects.list(context),
+  const objects = await find(projectKind, { setting, sessions }, (client, context) =>
+    client.projects.list(context),
   );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
-/** Lists objects of one kind. @param prepare validates the arguments, and returns a function that sends the requests */
+/** Lists objects of one kind. @param search validates the arguments, and sends the requests */
 async function find(
   kind: Kind,
   { setting, sessions, known }: { setting: Configuration; sessions: Sessions; known?: Secrets },
-  prepare: () => (client: Client, context: Context) => Promise<ApiObject[]>,
-): Promise<FoundObject[]> {
+  search: (client: Client, context: Context) => Promise<ApiObject[]>,
+): Promise<object[]> {
   try {
-    const search = prepare();
     sessions.configure(setting);
     const session = sessions.open();
     const context = listingContext(kind, session);
     const objects = await search(session.client, context);
-    return objects.filter((object) => !isDeleted(object)).map((object) => programProperties(context, object));
+    const found = objects.filter((object) => !isDeleted(object));
+    return found.map((object) => ({ ...externalState(context, object, recorded({})).props, id: object.id }));
   } catch (error) {
     const circumstances = {
       action: `listing ${kind.name}s`,
@@ -76,18 +72,6 @@ async function find(
     const { code, problem, status, traceId } = cause;
     throw new CloudInfraError(code, message, { problem, status, traceId, cause });
   }
-}
-
-type FoundObject = Recorded & { readonly id: string };
-
-function programProperties(context: Context, object: ApiObject): FoundObject {
-  const values = Object.fromEntries(
-    context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
-  );
-  return {
-    id: object.id,
-    ...outputsOf(context, object, { hidden: {}, values, remoteValues: {}, before: {} }),
-  };
 }
 
 const text = v.fallback(v.optional(v.string()), undefined);

@@ -22,8 +22,9 @@ import {
   resourceName,
   toBag,
 } from "../model/state";
+import { deadlineIn, parseDuration } from "../polling/clock";
 import { checkResource } from "./check";
-import { type Context, deadlineOf, identityOf, type Sessions } from "./context";
+import { type Context, identityOf, type Sessions } from "./context";
 import { create } from "./create";
 import { deleteResource } from "./delete";
 import { type DiffResult, diffResource } from "./diff";
@@ -129,16 +130,18 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       return { bag: toBag({ ...outputs, formerSecrets }, names), former };
     };
     const statusLog = cleanLog.statusLogFor(sessions.tracker.displayUrnOf(resource));
+    const ownTimeout = action === "read" ? undefined : resource.timeouts?.[action];
     const progress = new Progress(statusLog, VERBS[action], { clock: sessions.clock, inCi }).begin();
     try {
       const session = sessions.open();
-      const deadline = deadlineOf(session, action, resource);
+      const ms = ownTimeout === undefined ? undefined : parseDuration(ownTimeout);
+      const deadline = deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
       const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
         work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
       );
     } catch (error) {
-      const hasOwnTimeout = action !== "read" && resource.timeouts?.[action] !== undefined;
+      const hasOwnTimeout = ownTimeout !== undefined;
       const call = { verb: action, isLookedUp: resource.key === undefined, hasOwnTimeout };
       const message = messageFor(error, VERBS[action], resource, { id, known: secretSources, call });
       if (!isPartialFailure(error)) throw new HostError(message, error);

@@ -60,7 +60,7 @@ export class Progress implements PauseListener {
   }
 
   /** Displays the progress of an operation. @param step undefined after the operation has ended */
-  show(step: Omit<OperationProgress, "atMs"> | undefined): void {
+  show(step: WaitProgress | undefined): void {
     const isOver = step === undefined || (this.step?.pause !== undefined && step.pause === undefined);
     this.step = step && { ...step, atMs: this.options.clock.now() };
     if (step === undefined) this.quarter = 0; // the call may run another operation
@@ -160,7 +160,7 @@ function markMs(marks: number): number {
 }
 
 /** The progress of an operation, as the polling code reports it. */
-export interface OperationProgress extends Pick<WaitProgress, "progress" | "remainingMs" | "pause"> {
+export interface OperationProgress extends WaitProgress {
   /** The time at which the progress was reported, in milliseconds. */
   readonly atMs: number;
 }

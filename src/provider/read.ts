@@ -50,11 +50,11 @@ export async function read(
 ): Promise<FoundResource | undefined> {
   requireRecordedEndpoint(initial, id, state);
   const context = withRecordedKeyCase(initial, state);
-  if (isPlaceholder(id))
-    return isFirstLookup(state) ? notFound(context, id, state) : readPlaceholder(context, id, state);
+  if (isPlaceholder(id) && isFirstLookup(state)) return notFound(context, id, state);
   const pending = state.pending;
   const { resultId } = context.session.client;
-  if (pending?.key !== undefined) return readUnfinishedCreation(context, id, state, pending);
+  if (isPlaceholder(id) || pending?.key !== undefined)
+    return readUnfinishedCreation(context, id, state, pending);
   const { otherId, ...others } = pending ?? {};
   // A different object may now have the former id.
   if (otherId !== undefined && (await lookUp(context, otherId, state)) !== undefined)
@@ -180,85 +180,51 @@ async function readRenamed(
   return isShown ? read(context, other, state) : resource(context, id, state);
 }
 
-/** Reads the object of an unfinished creation if the id of the object is known. */
+/**
+ * Reads the result of an unfinished creation. If the creation succeeded, the resource gets the id of the object. If the creation failed
+ * without an object, the resource is removed. If it failed and left its object behind, the next `up` replaces the object.
+ */
 async function readUnfinishedCreation(
   context: Context,
   id: string,
   state: Recorded,
-  pending: Pending,
+  pending: Pending = {},
 ): Promise<FoundResource | undefined> {
+  const { journal, client } = context.session;
   const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));
-  if (seen !== undefined && !isTerminal(seen) && !failed) return unchanged;
-  const isMade = seen !== undefined && isSuccess(seen) && !failed;
+  const isUnknown = seen === undefined && (isPlaceholder(id) || (operation !== undefined && !failed));
+  const isRunning = seen !== undefined && !isTerminal(seen) && !failed;
+  if (isRunning || (isUnknown && isPlaceholder(id))) return unchanged;
+  // The object of a placeholder no longer exists after its deletion.
+  if (isPlaceholder(id) && (await journal.isMarked(pending.key, "discarded"))) return unchanged;
   // The operation may have contained a different id while it was running.
-  const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
-  await context.session.journal.extend(pending.key, { id: real });
-  const hasFailed = failed || (seen !== undefined && isFailure(seen));
-  const object = await findByOutcome(context, real, state, { isMade, hasFailed });
-  const isUnknown = operation !== undefined && !failed && seen === undefined;
-  // If the outcome of the creation is unknown, a missing object may still be created.
-  if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
-  const match =
-    operation !== undefined || failed
-      ? await confirmCreated(context, object, pending, seen, state.key)
-      : "same";
-  if (match === "unclear") return unchanged;
-  if (match === "different") return undefined;
-  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
-}
-
-async function findByOutcome(
-  context: Context,
-  id: string,
-  state: Recorded,
-  { isMade, hasFailed }: { isMade: boolean; hasFailed: boolean },
-): Promise<ApiObject | undefined> {
-  const ref = objectRefOf(context.kind, id, state);
-  if (isMade) return findCreated(context, ref);
-  const named = hasFailed ? await findNamedByOperation(context, ref) : undefined;
-  return named ?? lookUp(context, id, state);
-}
-
-/** Returns the state after a creation. Without an object, the creation is marked as failed, so that the next `up` replaces its object. */
-function stateAfterCreation(
-  context: Context,
-  id: string,
-  state: Recorded,
-  object?: ApiObject,
-): FoundResource {
-  const failed = { ...state, pending: { ...state.pending, failed: true } };
-  return resource(context, id, object ? outputsOfCreation(context, object, state) : failed);
-}
-
-/**
- * Reads the result of an unfinished creation whose object has no known id. If the creation succeeded, the resource gets the id of the
- * object. If the creation failed without an object, the resource is removed.
- */
-async function readPlaceholder(
-  context: Context,
-  id: string,
-  state: Recorded,
-): Promise<FoundResource | undefined> {
-  const pending = state.pending;
-  const unchanged = resource(context, id, state);
-  const seen = pending?.operation && (await fetchOperation(context, pending.operation));
-  if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
-  if (await context.session.journal.isMarked(pending.key, "discarded")) return unchanged; // the object no longer exists after the deletion
-  const real = context.session.client.resultId(seen);
+  const reported = failed || seen === undefined ? undefined : client.resultId(seen);
+  const real = reported ?? (isPlaceholder(id) ? undefined : id);
+  const hasFailed = failed === true || (seen !== undefined && isFailure(seen));
+  const isMade = seen !== undefined && !hasFailed;
   if (real === undefined) {
-    if (isSuccess(seen)) return unchanged;
+    if (isMade) return unchanged;
     await warnOfSameNamed(context, unchanged.inputs, pending);
     return undefined;
   }
-  const hasFailed = isFailure(seen);
-  const object = await findByOutcome(context, real, state, { isMade: !hasFailed, hasFailed });
-  const match = object && (await confirmCreated(context, object, pending, seen, state.key));
-  if (match === "unclear") return unchanged;
-  if (object === undefined || match === "different") return hasFailed ? undefined : unchanged;
-  await context.session.journal.extend(pending.key, { id: real });
-  return stateAfterCreation(context, real, state, hasFailed ? undefined : object);
+  const ref = objectRefOf(context.kind, real, state);
+  const object = isMade
+    ? await findCreated(context, ref)
+    : ((hasFailed ? await findNamedByOperation(context, ref) : undefined) ??
+      (await lookUp(context, real, state)));
+  // If the outcome of the creation is unknown, a missing object may still be created.
+  if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
+  const isClaimed = operation !== undefined || failed;
+  const match = isClaimed ? await confirmCreated(context, object, pending, seen, state.key) : "same";
+  const isKept = match === "unclear" || (match === "different" && isMade && isPlaceholder(id));
+  if (match !== "same") return isKept ? unchanged : undefined;
+  await journal.extend(pending.key, { id: real });
+  const outs = hasFailed
+    ? { ...state, pending: { ...state.pending, failed: true } }
+    : outputsOfCreation(context, object, state);
+  return resource(context, real, outs);
 }
 
 function resource(
@@ -306,8 +272,8 @@ function refreshedState(context: Context, object: ApiObject, state: Recorded): F
   return resource(context, object.id, { ...props, unmanaged, shown, keepsCase }, values);
 }
 
-/** Returns the state of a `get` with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
-function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
+/** Returns the state of a `get` or the result of a function, with the remote values. A missing value is removed only if the reply comes from the object's own URL. */
+export function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
     const remote = object.fields[field.wire];
     return remote === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, remote);

@@ -8,9 +8,9 @@ import { type Pending, sentFields } from "../model/pending";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
 import { isFailure, type Operation } from "../polling/wait";
-import { confirmLookup, isProjectVisible } from "./absence";
+import { isProjectVisible } from "./absence";
 import { argumentsOf, type Context } from "./context";
-import type { LookupResult, ObjectRef } from "./lookup/object-getter";
+import type { ObjectRef } from "./lookup/object-getter";
 import { checkHint } from "./partial-state";
 
 /** The assumed maximum duration of a creation, in seconds. `created_at` may be its start and then, also in lagging reads, its end. */
@@ -59,13 +59,9 @@ export async function isIdReused(
   shown: ApiObject,
   state: Partial<Recorded>,
 ): Promise<boolean> {
-  const identity = compareIdentity(context, shown, state);
-  if (identity === "same") return false;
-  const again = await readAgain(context, ref, shown);
-  const other = "found" in again ? compareIdentity(context, again.found, state) : identity;
-  if (other === "same") return false;
-  // A list may omit the name.
-  if (identity !== "different" && other !== "different") throw mayBeDifferent(context, shown, state);
+  const match = await compareTwice(context, ref, shown, (object) => compareIdentity(context, object, state));
+  if (match === "same") return false;
+  if (match === "unclear") throw mayBeDifferent(context, shown, state);
   if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, shown);
   await context.session.warn(
     `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} now has its id. ` +
@@ -158,12 +154,9 @@ export async function confirmCreated(
   key: string | undefined,
 ): Promise<IdentityMatch> {
   const { kind } = context;
-  const compare = (object: ApiObject): IdentityMatch => compareCreated(object, pending, evidence, key);
-  if (compare(shown) === "same") return "same";
-  const again = await readAgain(context, { kind, id: shown.id, project: sentFields(pending).project }, shown);
-  // A list may omit the date or the name.
-  const match = compare(
-    "found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown,
+  const ref = { kind, id: shown.id, project: sentFields(pending).project };
+  const match = await compareTwice(context, ref, shown, (object) =>
+    compareCreated(object, pending, evidence, key),
   );
   if (match !== "different") return match;
   const what = isEarlier(shown.fields, pending)
@@ -200,9 +193,19 @@ function toDate(ms = Number.NaN): string | undefined {
   return new Date(ms).toJSON() ?? undefined;
 }
 
-/** Looks up an object with a different method than the one that returned `shown`. */
-const readAgain = (context: Context, ref: ObjectRef, shown: ApiObject): Promise<LookupResult> =>
-  confirmLookup(context, ref, { missing: shown.isFromOwnUrl ? "get" : "list" });
+/** Compares an object. Unless it is the same, compares it again after a lookup with a different method than the one that returned `shown`. */
+async function compareTwice(
+  context: Context,
+  ref: ObjectRef,
+  shown: ApiObject,
+  compare: (object: ApiObject) => IdentityMatch,
+): Promise<IdentityMatch> {
+  if (compare(shown) === "same") return "same";
+  const first = { missing: shown.isFromOwnUrl ? "get" : "list" } as const;
+  const again = await context.session.finder.findAgain(ref, first, context);
+  // A list may omit the date or the name.
+  return compare("found" in again ? { ...shown, fields: { ...shown.fields, ...again.found.fields } } : shown);
+}
 
 function describeSuccessor({ name }: Kind, { fields }: ApiObject): string {
   const title = typeof fields.name === "string" ? ` "${fields.name}"` : "";

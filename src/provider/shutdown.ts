@@ -100,10 +100,10 @@ export function recordDeletion(sessions: Sessions, interruption: Shutdown, state
   if (urn !== undefined) interruption.beforeExit(() => warnOfUnfinished(sessions, stackOf(urn)));
 }
 
-async function warnOfUnfinished({ tracker, printWarning, opened }: Sessions, stack: string): Promise<void> {
+async function warnOfUnfinished({ tracker, printWarning, journal }: Sessions, stack: string): Promise<void> {
   if (tracker.urn !== undefined) return;
-  if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
-  const entries = await opened.journal.listEverywhere();
+  if (journal === undefined || (await journal.run.hasOther({ hasProgram: true }))) return;
+  const entries = await journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
   if (ours.length === 0) return;
   const hints = [

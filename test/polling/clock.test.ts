@@ -13,14 +13,14 @@ describe("the system clock", () => {
     await expect(systemClock.sleep(0, controller.signal)).rejects.toThrow("enough");
   });
 
-  it("supports sleeps that are longer than Node's maximum timeout", async () => {
+  it("limits alarms to Node's maximum timeout, because longer ones would ring immediately", async () => {
     vi.useFakeTimers();
     try {
       const rung = vi.fn();
       systemClock.alarm(2 ** 31 + 1_000, rung);
-      await vi.advanceTimersByTimeAsync(2 ** 31 - 1);
+      await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
       expect(rung).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(1_001);
+      await vi.advanceTimersByTimeAsync(1);
       expect(rung).toHaveBeenCalledTimes(1);
     } finally {
       vi.useRealTimers();

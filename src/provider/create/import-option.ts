@@ -40,7 +40,12 @@ import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../li
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";
-import { findUnfinishedCreation, finishAndDiscard, markFinished } from "./unfinished";
+import {
+  findUnfinishedCreation,
+  finishAndDiscard,
+  markFinished,
+  type UnfinishedCreation,
+} from "./unfinished";
 
 /** Returns the id in the `import` option, unless the resource has already imported that object. */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
@@ -76,8 +81,7 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
   const creators = await findPossibleCreators(context, before.object);
-  const isFinished =
-    unfinished === undefined || creators.some(({ key, isCertain }) => isCertain && key === unfinished.key);
+  const isFinished = unfinished === undefined || (await hasCreated(context, unfinished, before.object));
   // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
   // succeeded, because the creation may have created the imported object.
   if (!isFinished) await finishAndDiscard(context, inputs, unfinished, { mayBeLost: true });
@@ -119,38 +123,27 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
     throw alreadyManaged(context.kind, id);
 }
 
-interface PossibleCreator {
-  readonly key: string;
-  readonly isCertain: boolean;
-}
-
 /** Returns the unfinished creations of all resources that may have created the imported object. */
-async function findPossibleCreators(context: Context, object: ApiObject): Promise<PossibleCreator[]> {
-  const creators: PossibleCreator[] = [];
-  for (const entry of await context.session.journal.list()) {
-    if (!isUrnOf(context.kind, entry.urn)) continue;
-    const made = entry.id ?? (await createdBy(context, entry, object));
-    if (made === object.id || made === undefined)
-      creators.push({ key: entry.key, isCertain: made === object.id });
-  }
-  return creators;
+async function findPossibleCreators({ kind, session }: Context, { id }: ApiObject): Promise<Entry[]> {
+  const entries = await session.journal.list();
+  return entries.filter((entry) => isUrnOf(kind, entry.urn) && [id, undefined].includes(entry.id));
 }
 
-/** Returns the id of the created object if the operation has ended. A running operation may still contain a different id. */
-async function createdBy(context: Context, { key, operation, body }: Entry, { fields: { name } }: ApiObject) {
-  // The service may return the end of an operation only once. The call that runs or resumes the creation then needs that reply.
-  const isOtherName = name !== undefined && !isSameName(name, sentFields({ body }).name);
-  if (isOtherName || context.session.journal.isHeld(key)) return undefined;
-  // If the operation of another resource can't be read, the import must not fail, because that operation may have created the object.
-  const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
-  return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;
+/** Reports whether an unfinished creation has made the object. A running operation may still contain a different id. */
+async function hasCreated(context: Context, unfinished: UnfinishedCreation, { id, fields }: ApiObject) {
+  const { id: known, operation } = unfinished;
+  // The service may return the end of an operation only once. The call that resumes the creation then needs that reply.
+  const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(unfinished).name);
+  if (known !== undefined || operation === undefined || isOtherName) return known === id;
+  const seen = await fetchOperation(context, operation);
+  return seen !== undefined && isTerminal(seen) && context.session.client.resultId(seen) === id;
 }
 
 /** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
-async function releaseObject(creators: readonly PossibleCreator[], context: Context, { id }: ApiObject) {
+async function releaseObject(creators: readonly Entry[], context: Context, { id }: ApiObject) {
   const { journal } = context.session;
-  for (const { key, isCertain } of creators) {
-    if (isCertain) {
+  for (const { key, id: created } of creators) {
+    if (created === id) {
       // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);

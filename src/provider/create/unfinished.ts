@@ -179,30 +179,22 @@ const LONGER_CALL =
   ". To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
 
 async function runAndDiscard(context: Context, inputs: Desired, unfinished: UnfinishedCreation) {
-  const object = await finishForDeletion(context, inputs, unfinished).catch((error: unknown) => {
+  const end = await runCreation(context, inputs, unfinished, true).catch(async (error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const { why } = error;
+    // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
+    if (why.code === "timeout" && why.resultId !== undefined)
+      return { object: await findForDeletion(context, why.resultId, unfinished) };
     const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
     const hint =
       `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
       `needed${longer}${neverEndsHint(why, RELEASE_CREATION)}${giveUpHint(why)}`;
     throw withDetails(why, { hint });
   });
+  const object = "object" in end ? end.object : undefined;
   if (object !== undefined) await discard(context, inputs, object, unfinished);
   await markFinished(context, unfinished);
   return object !== undefined;
-}
-
-async function finishForDeletion(context: Context, inputs: Desired, unfinished: UnfinishedCreation) {
-  try {
-    const end = await runCreation(context, inputs, unfinished, true);
-    return end.kind === "key spent" ? undefined : end.object;
-  } catch (error) {
-    const isPartial = error instanceof PartialState && error.code === "timeout";
-    if (!isPartial || error.why.resultId === undefined) throw error;
-    // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
-    return findForDeletion(context, error.why.resultId, unfinished);
-  }
 }
 
 /** Deletes the object of a creation that is no longer needed, or prints a warning if I3 or the option `retainOnDelete` prevents that. */

@@ -2,23 +2,13 @@ import type { Accepted } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { identityKey, projectKind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
-import { remainingMs } from "../../polling/clock";
-import {
-  confirmLookup,
-  findFresh,
-  forgetDeletionRequest,
-  readUntil,
-  requireVisibleProject,
-} from "../absence";
+import { findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "../absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
 import { isLive } from "../live-objects";
-import type { ObjectRef } from "../lookup/object-getter";
+import type { LookupResult, ObjectRef } from "../lookup/object-getter";
 import { compareIdentity, isIdReused } from "../reused-ids";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
-
-const FIRST_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 15_000;
 
 /**
  * Deletes an object and confirms the deletion. If the service doesn't support DELETE (§4.8), throws an error unless the object no longer
@@ -113,16 +103,17 @@ async function waitForConfirmation(
   accepted: Accepted,
   state: Partial<Recorded>,
 ): Promise<void> {
-  const { finder, clock } = context.session;
   const isDeferred = accepted.kind !== "operation" && accepted.deferred;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+  const find = async (): Promise<LookupResult> => {
+    const { finder } = context.session;
     const first = await finder.findAfterDeletion(ref, context);
-    const result = isDeferred ? await confirmLookup(context, ref, first) : first;
-    if ("missing" in result || compareIdentity(context, result.found, state) === "different") return;
-    const message = `the service accepted the deletion, but still returns ${ref.kind.name} ${ref.id}`;
-    if (remainingMs(context.deadline, clock) <= pause) throw new CloudInfraError("timeout", message);
-    await clock.sleep(pause, context.signal);
-  }
+    return isDeferred ? finder.findAgain(ref, first, context) : first;
+  };
+  const isGone = (result: LookupResult): boolean =>
+    "missing" in result || compareIdentity(context, result.found, state) === "different";
+  if (isGone(await readUntil(context, find, isGone, () => "deadline"))) return;
+  const message = `the service accepted the deletion, but still returns ${ref.kind.name} ${ref.id}`;
+  throw new CloudInfraError("timeout", message);
 }
 
 /** Returns the error for an object that DELETE doesn't find, but that the service still returns. The cause may be an outage. */

@@ -9,10 +9,8 @@ const BATCH_WINDOW_MS = 20;
 /** The idle time after which the count of reads starts again at zero, in milliseconds. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/** The list is requested after this time without a finished deletion, in milliseconds, because the engine may start another one. */
-const DELETION_PAUSE_MS = 50;
-/** The maximum time that a list request waits for further deletions, in milliseconds. */
-const MAX_DELETION_PAUSE_MS = 300;
+/** The time in which several deletions share one list, in milliseconds. */
+const DELETIONS_WINDOW_MS = 100;
 
 /** Shares a single list request among calls that need the list at about the same time. */
 export class ListCache implements PauseListener {
@@ -24,7 +22,6 @@ export class ListCache implements PauseListener {
   /** The list that confirms all deletions since the start of the most recent list. */
   private confirmation: Promise<ListReading> | undefined;
   private window: Promise<void> | undefined;
-  private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
   /** The number of reads in the current series since the last write. */
   reads = 0;
@@ -72,16 +69,17 @@ export class ListCache implements PauseListener {
   }
 
   /** Returns a complete list that is requested after this call. Calls during a list request share the next request. */
-  fresh(): Promise<Objects> {
-    return this.startNew((listing) => listing.whole());
+  async fresh(): Promise<Objects> {
+    return (await this.startNew()).whole();
   }
 
-  /** Returns the first page of a list that is requested after a series of deletions. A single list then confirms all deletions. */
+  /** Returns the first page of a list that is requested a short time after a deletion, so that one list confirms several deletions. */
   firstPageAfterDeletions(): Promise<ListReading> {
-    this.lastDeletion = this.clock.now();
-    this.confirmation ??= this.deletionsPause().then(() => {
+    this.confirmation ??= this.clock.sleep(DELETIONS_WINDOW_MS).then(async () => {
       this.confirmation = undefined;
-      return this.startNew((listing) => listing.first().then(() => listing));
+      const listing = await this.startNew();
+      await listing.first();
+      return listing;
     });
     return this.confirmation;
   }
@@ -101,26 +99,17 @@ export class ListCache implements PauseListener {
     return this.listing?.isUsable ? this.listing : undefined;
   }
 
-  private startNew<T>(read: (listing: ListReading) => Promise<T>): Promise<T> {
-    const work = this.latest?.work;
-    if (work === undefined) return read(this.begin());
+  private async startNew(): Promise<ListReading> {
     const next = (): ListReading => {
       this.queued = undefined;
       const listing = this.begin();
       listing.first().catch(() => {}); // the waiting calls report the error
       return listing;
     };
+    const work = this.latest?.work;
+    if (work === undefined) return next();
     this.queued ??= work.then(next, next);
-    return this.queued.then(read);
-  }
-
-  private async deletionsPause(): Promise<void> {
-    const end = this.clock.now() + MAX_DELETION_PAUSE_MS;
-    for (;;) {
-      const left = Math.min(end, this.lastDeletion + DELETION_PAUSE_MS) - this.clock.now();
-      if (left <= 0) return;
-      await this.clock.sleep(left);
-    }
+    return this.queued;
   }
 
   private begin(): ListReading {
@@ -146,16 +135,15 @@ export class ListReading {
   private beginning: Promise<void> | undefined;
   private end: Promise<Objects> | undefined;
   private readonly iterator: AsyncIterator<Page>;
-  private usableFrom: number;
-  private restsFrom: number | undefined;
-  private restedMs = 0;
+  /** The time at which the last page was read. */
+  private readAt: number;
 
   constructor(
     pages: AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {
     this.iterator = pages[Symbol.asyncIterator]();
-    this.usableFrom = clock.now();
+    this.readAt = clock.now();
   }
 
   /** The requests in progress, which may fail. */
@@ -163,10 +151,9 @@ export class ListReading {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** Reports whether the list is being read, or was read in the last 30 s. The age of an incomplete list starts with its first request. */
+  /** Reports whether the list is being read, or was read in the last 30 s. */
   get isUsable(): boolean {
-    if (this.isBroken) return false;
-    return this.work !== undefined || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
+    return !this.isBroken && (this.work !== undefined || this.clock.now() - this.readAt <= USABLE_FOR_MS);
   }
 
   /** Reads the next page. Concurrent calls share one request. */
@@ -195,22 +182,16 @@ export class ListReading {
   private async read(): Promise<void> {
     if (this.isBroken) throw new Error("a list that failed can't be continued");
     this.pages += 1;
-    this.restedMs += this.clock.now() - (this.restsFrom ?? this.clock.now());
     try {
       const { value, done } = await this.iterator.next();
       for (const object of done ? [] : value.objects) this.objects.set(object.id, object);
-      if (!done && !value.isLast) {
-        this.isLong = true;
-        return;
-      }
-      this.isWhole = true;
-      // The age of the list includes the time between its requests.
-      this.usableFrom = this.clock.now() - this.restedMs;
+      this.isWhole = done === true || value.isLast;
+      this.isLong ||= !this.isWhole;
     } catch (error) {
       this.isBroken = true;
       throw error;
     } finally {
-      this.restsFrom = this.clock.now();
+      this.readAt = this.clock.now();
     }
   }
 }

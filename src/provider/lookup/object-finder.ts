@@ -85,8 +85,8 @@ export class ObjectFinder {
   }
 
   /**
-   * Looks up an object with a different method than the first lookup, because both lookups could otherwise fail for the same reason. A list
-   * confirms the result of GET. GET confirms the result of a list, or a second list does if GET isn't known to work.
+   * Looks up a missing object with a different method, because both lookups could otherwise fail for the same reason. A list confirms the
+   * result of GET. GET confirms the result of a list, or a second list does if GET isn't known to work.
    *
    * @param last what to look up if only a second list can confirm the first lookup
    */
@@ -96,7 +96,8 @@ export class ObjectFinder {
     options: LookupOptions,
     last = ref,
   ): Promise<LookupResult> {
-    if ("missing" in first && first.missing === "list") {
+    if ("found" in first || first.isDeleted) return first;
+    if (first.missing === "list") {
       const result = await this.get(ref, options);
       if (result !== undefined && ("found" in result || this.gets.of(ref.kind).works)) return result;
       const again = await this.findInList(last, options);

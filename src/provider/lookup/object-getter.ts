@@ -14,7 +14,7 @@ const ENOUGH_EVIDENCE = 2;
 class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
-  isRefused = false;
+  /** The number of unsuccessful replies since GET last worked. */
   refusals = 0;
   /** The error of a rejected GET for an object that a list contains, unless GET has worked. The token may lack a permission. */
   denial: CloudInfraError | undefined;
@@ -22,6 +22,10 @@ class GetSupport {
   probes = 0;
   /** The ids of objects that a list contains but GET doesn't return. A list may lag, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
+
+  get isRefused(): boolean {
+    return this.refusals > 0;
+  }
 
   /** Reports whether another GET may be sent only to test whether GET works. */
   get mayProbe(): boolean {
@@ -91,7 +95,7 @@ export class ObjectGetter {
     try {
       const first = await this.once(ref, options);
       const result = first === undefined && hasWorked ? await this.once(ref, options) : first;
-      if (result === undefined) this.refused(ref.kind);
+      if (result === undefined) this.of(ref.kind).refusals += 1;
       return result;
     } catch (error) {
       // If GET has worked, the token lacks a permission. Otherwise, the service may not support GET.
@@ -109,7 +113,7 @@ export class ObjectGetter {
   private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
       const found = await ref.kind.requests(this.client).get(ref.id, options);
-      Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0, denial: undefined });
+      Object.assign(this.of(ref.kind), { works: true, refusals: 0, denial: undefined });
       this.of(ref.kind).contradicted.clear();
       this.onFound(ref, found);
       return toLookupResult(found, "get");
@@ -123,15 +127,9 @@ export class ObjectGetter {
 
   private recordContradiction({ kind, id }: ObjectRef): void {
     const learned = this.of(kind);
+    if (learned.works) return;
     learned.contradicted.add(id);
-    if (learned.works) learned.contradicted.clear();
-    if (learned.contradicted.size >= ENOUGH_EVIDENCE) this.refused(kind, ENOUGH_EVIDENCE);
-  }
-
-  private refused(kind: Kind, times = 1): void {
-    const learned = this.of(kind);
-    learned.isRefused = true;
-    learned.refusals += times;
+    if (learned.contradicted.size >= ENOUGH_EVIDENCE) learned.refusals += ENOUGH_EVIDENCE;
   }
 
   /** Returns the knowledge about GET for a kind of object. */
