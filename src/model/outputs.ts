@@ -230,10 +230,15 @@ export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolea
 }
 
 function momentOf(text: unknown): { hasTimeZone: boolean; wholeSecond: number } | undefined {
-  if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
-  const hasTimeZone = /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-  const ms = Date.parse(hasTimeZone ? text : `${text}Z`);
-  return Number.isNaN(ms) ? undefined : { hasTimeZone, wholeSecond: Math.floor(ms / 1000) };
+  const date = inUtc(text);
+  if (typeof date !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(date)) return undefined;
+  const ms = Date.parse(date);
+  return Number.isNaN(ms) ? undefined : { hasTimeZone: date === text, wholeSecond: Math.floor(ms / 1000) };
+}
+
+/** Adds the time zone UTC to a date without a time zone (§2.1). Only some replies may omit the time zone of the same date. */
+export function inUtc(date: unknown): unknown {
+  return typeof date === "string" && !/(Z|[+-]\d\d:?\d\d)$/i.test(date) ? `${date}Z` : date;
 }
 
 function ipAddress(

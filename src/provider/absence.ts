@@ -29,8 +29,7 @@ export async function findOrConfirmAbsence(
   // The object may have moved to a different project.
   const result = await context.session.finder.findAgain(ref, first, context, { ...ref, project: undefined });
   if ("found" in result) return result.found;
-  const isSaid = result.isDeleted || result.isGone || ("missing" in first && first.isGone);
-  if (!isSaid) await requireVisibleProject(context, ref);
+  if (!result.isDeleted) await requireVisibleProject(context, ref);
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { compareRemoteValues } from "../model/drift";
 import { KEY_KEPT_MS } from "../model/idempotency-key";
 import { hasRandomName, isSameName } from "../model/names";
-import { isLaterMoment } from "../model/outputs";
+import { inUtc, isLaterMoment } from "../model/outputs";
 import { type Pending, sentFields } from "../model/pending";
 import type { Kind } from "../model/resource-fields";
 import type { Recorded } from "../model/state";
@@ -32,11 +32,12 @@ export function compareIdentity(
   const isNamed = (...names: unknown[]): boolean => names.some((one) => isSameName(fields.name, one));
   // An update of unknown outcome may have renamed the object.
   const isOtherName = !isNamed(name, remoteValues.name, pending?.asked?.name);
-  if (!isLaterMoment(fields.created_at, createdAt)) {
-    const isBefore = !isEcho && isLaterMoment(createdAt, fields.created_at, LONGEST_CREATION_S);
+  const [now, recorded] = [fields.created_at, createdAt].map(inUtc);
+  if (!isLaterMoment(now, recorded)) {
+    const isBefore = !isEcho && isLaterMoment(recorded, now, LONGEST_CREATION_S);
     return isBefore && isOtherName && fields.name !== undefined ? "unclear" : "same";
   }
-  const mayBeEnd = !isLaterMoment(fields.created_at, createdAt, LONGEST_CREATION_S);
+  const mayBeEnd = !isLaterMoment(now, recorded, LONGEST_CREATION_S);
   if (mayBeEnd && isEcho) return "same";
   if (hasRandomName(state) && isNamed(name, remoteValues.name)) return "same";
   const compared = kind.fields.filter((field) => field.name === "name" || field.change === "replace");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
 import { oneInstance } from "./one-instance";
-import { existingInstance, existingProject, failureOf, START, startService } from "./service";
+import { errorOf, existingInstance, existingProject, failureOf, START, startService } from "./service";
 
 /** Returns the time that many seconds after the start of the service. */
 const at = (seconds: number): string => new Date(START + seconds * 1_000).toISOString().replace(".000", "");
@@ -240,6 +240,24 @@ test.each([
   expect(await instances.read(made.id, state)).toMatchObject({ id: made.id });
   await instances.delete(made.id, state);
   expect(service.emulator.instances.size).toBe(0);
+});
+
+test.each([
+  ["items of lists", "item"],
+  ["single objects", "object"],
+])("a reused id is noticed even if only the dates of %s have no time zone", async (_what, bare) => {
+  const spelling: Behaviour["spelling"] = (now, place) =>
+    place === bare ? { ...now, created_at: String(now.created_at).replace(/Z$/, "") } : now;
+  const { service, web } = await oneInstance({ behaviour: { ...REUSING, spelling } });
+  await web.up();
+  const { id, state } = web.inState();
+  service.emulator.remove(id, "instance");
+  await service.clock.sleep(2 * 3_600_000);
+  expect(service.emulator.addInstance({ name: "theirs", project: web.project }).id).toBe(id);
+  const { instances } = await service.newProviders();
+  const others = Promise.all(["98", "99"].map((other) => errorOf(instances.read(other, state)))); // so that a list is used
+  expect(await instances.read(id, state)).toEqual({});
+  await others;
 });
 
 test("an instance with another name that was created two days later is noticed even if the dates have no time zone", async () => {

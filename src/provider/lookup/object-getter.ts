@@ -118,8 +118,7 @@ export class ObjectGetter {
       this.onFound(ref, found);
       return toLookupResult(found, "get");
     } catch (error) {
-      if (isCloudInfraError(error) && error.code === "not_found")
-        return error.status === 410 ? { missing: "get", isGone: true } : { missing: "get" };
+      if (isCloudInfraError(error) && error.code === "not_found") return { missing: "get" };
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
       return undefined;
     }
@@ -146,13 +145,10 @@ export function isDenied({ code, status }: CloudInfraError): boolean {
 
 type LookupMethod = "get" | "list";
 
-/**
- * The result of a lookup, and its method. `isDeleted` means that the service returned the object as deleted. `isGone` means that the
- * service returned 410. A gateway may return 410 for the whole service.
- */
+/** The result of a lookup, and its method. `isDeleted` means that the service returned the object as deleted. */
 export type LookupResult =
   | { readonly found: ApiObject; readonly by: LookupMethod }
-  | { readonly missing: LookupMethod; readonly isDeleted?: boolean; readonly isGone?: boolean };
+  | { readonly missing: LookupMethod; readonly isDeleted?: boolean };
 
 /** A reference to the object to look up. `project` is undefined for a project. */
 export interface ObjectRef {

@@ -7,7 +7,7 @@ import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { oneInstance } from "../one-instance";
 import { instanceNews } from "../samples";
-import { existingInstance, existingProject, failureOf, startService } from "../service";
+import { errorOf, existingInstance, existingProject, failureOf, startService } from "../service";
 
 /** Others' labels and SSH keys on an instance that the state knows, at a service whose list omits both. */
 async function othersFields() {
@@ -111,17 +111,18 @@ test.each([400, 403])(
 );
 
 describe("the status 410", () => {
-  test("means that an object was deleted if the list works and doesn't show the object", async () => {
+  test("of every GET for a single object doesn't mean a deletion if the project isn't visible either", async () => {
     const service = await startService();
-    const { id, state } = await existingProject(service);
-    service.emulator.remove(id, "project");
-    service.emulator.fail({
-      path: `/v1/projects/${id}`,
-      kind: "status",
-      status: 410,
-      times: Number.POSITIVE_INFINITY,
-    });
-    expect(await (await service.newProviders()).projects.read(id, state)).toEqual({});
+    const project = await existingProject(service, { __key: randomUUID() });
+    const web = await existingInstance(service, { project: project.id });
+    service.emulator.remove(web.id);
+    service.emulator.remove(project.id, "project");
+    const path = /^\/v1\/(projects|instances)\/./;
+    const times = Number.POSITIVE_INFINITY;
+    service.emulator.fail({ kind: "status", status: 410, method: "GET", path, times });
+    const { instances, projects } = await service.newProviders();
+    expect(await errorOf(instances.read(web.id, web.state))).toContain("code forbidden");
+    expect(await errorOf(projects.read(project.id, project.state))).toContain("code forbidden");
   });
 
   test("doesn't mean a deletion if the whole service returns it", async () => {
