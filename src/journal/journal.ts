@@ -88,7 +88,7 @@ export class Journal {
     this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
     this.disk = new Files(options.disk);
-    this.run = new RunFacts(this.disk, options.run);
+    this.run = new RunFacts(this.disk, () => this.folder(), options.run);
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 

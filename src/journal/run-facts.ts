@@ -31,7 +31,7 @@ const RETRACTED = "not ";
 
 /**
  * The facts of a run. Each process appends its facts to its own file in a temporary folder that all processes share. If that folder can't
- * be used, a process has only its own facts.
+ * be used, the file is in the journal's folder. If no disk can be used, a process has only its own facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
@@ -42,6 +42,7 @@ export class RunFacts {
   /** @param run the address of the engine, which identifies the run, or undefined if this process is the only one of its run */
   constructor(
     private readonly files: Files,
+    private readonly folder: () => string,
     private readonly run: string | undefined,
   ) {
     this.prefix = `${hash("sha256", run ?? "").slice(0, 24)}.`;
@@ -63,11 +64,15 @@ export class RunFacts {
   }
 
   private async write(line: string): Promise<void> {
-    await this.inFolder(async (folder) => {
-      await this.files.appendOrCreate(path.join(folder, this.name), `${line}\n`);
-      this.tidied ??= this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
-      await this.tidied;
-    });
+    for (const find of this.folders) {
+      const isWritten = await inFolder(find, async (folder) => {
+        await this.files.appendOrCreate(path.join(folder, this.name), `${line}\n`);
+        this.tidied ??= this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
+        await this.tidied;
+        return true;
+      });
+      if (isWritten) return;
+    }
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -77,8 +82,10 @@ export class RunFacts {
   /** Reports whether another process of this run has added a fact. Facts of this process are ignored. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
-    const others = (await this.inFolder((folder) => this.readOthers(folder))) ?? [];
-    return others.some((text) => {
+    const others = await Promise.all(
+      this.folders.map((find) => inFolder(find, (folder) => this.readOthers(folder))),
+    );
+    return others.flat().some((text = "") => {
       const lines = text.split("\n");
       return lines.lastIndexOf(line) > lines.lastIndexOf(RETRACTED + line);
     });
@@ -97,8 +104,8 @@ export class RunFacts {
     return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }
 
-  private async inFolder<T>(work: (folder: string) => Promise<T>): Promise<T | undefined> {
-    return this.run === undefined ? undefined : inFolder(temporaryFolder, work);
+  private get folders(): readonly (() => string)[] {
+    return this.run === undefined ? [] : [temporaryFolder, this.folder];
   }
 }
 
@@ -114,7 +121,7 @@ async function inFolder<T>(find: () => string, work: (folder: string) => Promise
 
 /** Returns the temporary folder. @throws Error if another user may have created the folder, and may thus have written false facts */
 function temporaryFolder(): string {
-  const { uid } = os.userInfo();
+  const uid = process.getuid?.() ?? -1; // `os.userInfo` fails in containers whose user has no name
   const folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${uid}`);
   const found = lstatSync(folder, { throwIfNoEntry: false });
   const isOwn = found?.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;

@@ -17,7 +17,7 @@ beforeEach(() => {
   folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
   return () => vi.unstubAllEnvs();
 });
-const facts = (run = ENGINE) => new RunFacts(new Files(), run);
+const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(new Files(), () => journal, run);
 
 describe("a fact of a run", () => {
   test("is visible to all processes of the run, but not to other runs", async () => {
@@ -39,12 +39,20 @@ describe("a fact of a run", () => {
     expect(await other.has(LIVE)).toBe(true);
   });
 
-  test("is visible only to its own process if the temporary folder can't be used", async () => {
+  test("is shared even if the temporary folder can't be used", async () => {
+    const journal = emptyFolder();
     vi.stubEnv("TMPDIR", path.join(process.execPath, "no folder"));
-    const own = facts();
-    await own.add(LIVE);
-    expect(await own.has(LIVE)).toBe(true);
-    expect(await facts().has(LIVE)).toBe(false);
+    await facts(ENGINE, journal).add(LIVE);
+    expect(await facts(ENGINE, journal).hasOther(LIVE)).toBe(true);
+  });
+
+  test("is shared in a container whose user has no name", async () => {
+    vi.spyOn(os, "userInfo").mockImplementation(() => {
+      throw new Error("uv_os_get_passwd returned ENOENT");
+    });
+    await facts().add(LIVE);
+    expect(await facts().hasOther(LIVE)).toBe(true);
+    vi.restoreAllMocks();
   });
 
   test("is not read from a temporary folder to which other users can write", async () => {
