@@ -34,7 +34,7 @@ export const idSchema = v.pipe(textSchema, v.nonEmpty());
 const NO_LABELS = /^(?:|0|false|no|none|null|nil|n\/a|-)$/i;
 
 /** The forms of a label in a string: `role=web` or `role:web`. Keys don't contain `=`. */
-const PAIRS = [/^([^=]+)=(.*)$/s, /^([^=:]+):\s*(.*)$/s];
+const PAIRS = [/^\s*([^\s=][^=]*)=(.*)$/s, /^\s*([^\s=:][^=:]*):\s*(.*)$/s];
 
 /**
  * Returns labels (§2.2) as a map. Some services return labels as a list of strings or of keys and values. Any other form is returned
@@ -50,9 +50,10 @@ function toLabels(shown: unknown): unknown {
   const isKeyed = shown.some((item) => membersOf(item).has("value"));
   const pairs = shown.flatMap((item: unknown) => {
     const members = membersOf(item);
-    const [, name, text] = (others.length === 0 && form?.exec(String(item))) || [];
-    const key = typeof item === "string" ? name : isKeyed && (members.get("key") ?? members.get("name"));
-    return typeof key === "string" ? [[key, text ?? members.get("value") ?? ""]] : [];
+    const key = isKeyed ? (members.get("key") ?? members.get("name")) : undefined;
+    if (typeof key === "string") return [[key, members.get("value") ?? ""]];
+    const [, name, text] = (typeof item === "string" && others.length === 0 && form?.exec(item)) || [];
+    return name === undefined ? [] : [[name, text]];
   });
   const labels = Object.fromEntries(pairs);
   return Object.keys(labels).length === shown.length ? labels : shown;

@@ -123,6 +123,11 @@ export class Journal {
     });
   }
 
+  /** Reports whether this process has started or resumed a creation. */
+  isHeld(key: string): boolean {
+    return this.held.has(key);
+  }
+
   /** Reports whether another process has resumed the creation after this process started or resumed it. */
   async isTakenOver(key: string | undefined): Promise<boolean> {
     const file = this.held.has(key) ? this.files.get(key) : undefined;

@@ -225,7 +225,7 @@ describe("unusual but valid replies", () => {
   it.each([
     [[{ key: "tier", value: "a" }], { tier: "a" }],
     [[{ name: "tier", value: 4 }], { tier: 4 }],
-    [["tier=a", "path=x=y"], { tier: "a", path: "x=y" }],
+    [["tier=a", " path=x=y"], { tier: "a", path: "x=y" }],
     [["tier:a", "cost:team=a7", "token:aGk="], { tier: "a", cost: "team=a7", token: "aGk=" }],
     [["tier=a", "aws:id=a7"], { tier: "a", "aws:id": "a7" }],
     [["url=http://x"], { url: "http://x" }],

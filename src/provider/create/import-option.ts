@@ -40,12 +40,8 @@ import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../li
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";
-import {
-  findUnfinishedCreation,
-  finishAndDiscard,
-  markFinished,
-  type UnfinishedCreation,
-} from "./unfinished";
+import type { Begun } from "./run";
+import { findUnfinishedCreation, finishAndDiscard, markFinished } from "./unfinished";
 
 /** Returns the id in the `import` option, unless the resource has already imported that object. */
 export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
@@ -80,7 +76,7 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   await requireUnmanaged(context, inputs, id); // the diff of another resource may have claimed the object in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
-  const creators = await findPossibleCreators(context, before.object);
+  const creators = (await findPossibleCreators(context, id)).filter(({ key }) => key !== unfinished?.key);
   const isFinished = unfinished === undefined || (await hasCreated(context, unfinished, before.object));
   // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
   // succeeded, because the creation may have created the imported object.
@@ -89,7 +85,9 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   const { object, found, wanted, differences } = compared;
   const release = async (): Promise<void> => {
     await releaseObject(creators, context, before.object);
-    await context.session.journal.remove(unfinished?.key);
+    if (unfinished === undefined) return;
+    await markFinished(context, unfinished);
+    await context.session.journal.remove(unfinished.key);
   };
   try {
     const outs =
@@ -124,13 +122,13 @@ async function requireUnmanagedElsewhere(context: Context, id: string): Promise<
 }
 
 /** Returns the unfinished creations of all resources that may have created the imported object. */
-async function findPossibleCreators({ kind, session }: Context, { id }: ApiObject): Promise<Entry[]> {
+async function findPossibleCreators({ kind, session }: Context, id: string): Promise<Entry[]> {
   const entries = await session.journal.list();
   return entries.filter((entry) => isUrnOf(kind, entry.urn) && [id, undefined].includes(entry.id));
 }
 
 /** Reports whether an unfinished creation has made the object. A running operation may still contain a different id. */
-async function hasCreated(context: Context, unfinished: UnfinishedCreation, { id, fields }: ApiObject) {
+async function hasCreated(context: Context, unfinished: Begun, { id, fields }: ApiObject) {
   const { id: known, operation } = unfinished;
   // The service may return the end of an operation only once. The call that resumes the creation then needs that reply.
   const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(unfinished).name);
@@ -140,14 +138,17 @@ async function hasCreated(context: Context, unfinished: UnfinishedCreation, { id
 }
 
 /** Records that the state contains the object, so that no unfinished creation deletes or adopts the object (I3). */
-async function releaseObject(creators: readonly Entry[], context: Context, { id }: ApiObject) {
+async function releaseObject(creators: readonly Entry[], context: Context, object: ApiObject) {
   const { journal } = context.session;
-  for (const { key, id: created } of creators) {
-    if (created === id) {
+  for (const entry of creators) {
+    const { key } = entry;
+    // If the operation of another resource can't be read, the import must not fail.
+    const hasMade = (): Promise<boolean> => hasCreated(context, entry, object).catch(() => false);
+    if (entry.id === object.id || (!journal.isHeld(key) && (await hasMade()))) {
       // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);
-    } else await journal.extend(key, { imported: [id] });
+    } else await journal.extend(key, { imported: [object.id] });
   }
 }
 

@@ -38,7 +38,7 @@ export type CreationEnd =
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
 /** A creation that may have been interrupted. Its id is known if an earlier run has recorded the object. */
-type Begun = Pending & { readonly id?: string | undefined };
+export type Begun = Pending & { readonly id?: string | undefined };
 
 /**
  * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.

@@ -9,8 +9,10 @@ const BATCH_WINDOW_MS = 20;
 /** The idle time after which the count of reads starts again at zero, in milliseconds. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/** The time in which several deletions share one list, in milliseconds. */
-const DELETIONS_WINDOW_MS = 100;
+/** The list is requested after this time without a finished deletion, in milliseconds, because the engine may start another one. */
+const DELETION_PAUSE_MS = 50;
+/** The maximum time that a list request waits for further deletions, in milliseconds. */
+const MAX_DELETION_PAUSE_MS = 300;
 
 /** Shares a single list request among calls that need the list at about the same time. */
 export class ListCache implements PauseListener {
@@ -22,6 +24,7 @@ export class ListCache implements PauseListener {
   /** The list that confirms all deletions since the start of the most recent list. */
   private confirmation: Promise<ListReading> | undefined;
   private window: Promise<void> | undefined;
+  private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
   /** The number of reads in the current series since the last write. */
   reads = 0;
@@ -73,9 +76,10 @@ export class ListCache implements PauseListener {
     return (await this.startNew()).whole();
   }
 
-  /** Returns the first page of a list that is requested a short time after a deletion, so that one list confirms several deletions. */
+  /** Returns the first page of a list that is requested after a series of deletions. A single list then confirms all deletions. */
   firstPageAfterDeletions(): Promise<ListReading> {
-    this.confirmation ??= this.clock.sleep(DELETIONS_WINDOW_MS).then(async () => {
+    this.lastDeletion = this.clock.now();
+    this.confirmation ??= this.deletionsPause().then(async () => {
       this.confirmation = undefined;
       const listing = await this.startNew();
       await listing.first();
@@ -112,6 +116,15 @@ export class ListCache implements PauseListener {
     return this.queued;
   }
 
+  private async deletionsPause(): Promise<void> {
+    const end = this.clock.now() + MAX_DELETION_PAUSE_MS;
+    for (;;) {
+      const left = Math.min(end, this.lastDeletion + DELETION_PAUSE_MS) - this.clock.now();
+      if (left <= 0) return;
+      await this.clock.sleep(left);
+    }
+  }
+
   private begin(): ListReading {
     this.listing = new ListReading(this.pages(this), this.clock);
     this.latest = this.listing;
@@ -135,15 +148,14 @@ export class ListReading {
   private beginning: Promise<void> | undefined;
   private end: Promise<Objects> | undefined;
   private readonly iterator: AsyncIterator<Page>;
-  /** The time at which the last page was read. */
-  private readAt: number;
+  private usableFrom: number;
 
   constructor(
     pages: AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {
     this.iterator = pages[Symbol.asyncIterator]();
-    this.readAt = clock.now();
+    this.usableFrom = clock.now();
   }
 
   /** The requests in progress, which may fail. */
@@ -151,9 +163,10 @@ export class ListReading {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** Reports whether the list is being read, or was read in the last 30 s. */
+  /** Reports whether the list is being read, or was read in the last 30 s. The age of an incomplete list starts with its first request. */
   get isUsable(): boolean {
-    return !this.isBroken && (this.work !== undefined || this.clock.now() - this.readAt <= USABLE_FOR_MS);
+    if (this.isBroken) return false;
+    return this.work !== undefined || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
   }
 
   /** Reads the next page. Concurrent calls share one request. */
@@ -190,8 +203,7 @@ export class ListReading {
     } catch (error) {
       this.isBroken = true;
       throw error;
-    } finally {
-      this.readAt = this.clock.now();
     }
+    if (this.isWhole) this.usableFrom = this.clock.now();
   }
 }

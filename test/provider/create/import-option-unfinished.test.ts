@@ -349,3 +349,18 @@ describe("an instance that a resource has imported, and that an unfinished creat
     expect(said).not.toContain(id);
   });
 });
+
+test("an import ends the finished creation of another resource, so that a new resource can have its name", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp({ name: "one" });
+  service.emulator.finishOperations();
+  const [id = ""] = service.emulator.instances.keys();
+  const process = await web.process();
+  const __urn = URN.replace("::web", "::server");
+  const { inputs } = await process.check({}, web.news({ name: "one", __urn, __import: id }));
+  expect((await process.create(inputs)).id).toBe(id);
+  expect(await web.entry()).toBeUndefined();
+  expect(await web.up({ name: "two" })).toBeUndefined();
+  expect(service.warnings).toEqual([]);
+  expect(service.emulator.instances.size).toBe(2);
+});

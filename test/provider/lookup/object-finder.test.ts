@@ -264,17 +264,24 @@ describe("lookups of deleted objects", () => {
     expect(scene.fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
-  test("share a list if the deletions follow one another closely, and wait 0.1 s for others", async () => {
+  test("share a list if the deletions follow one another closely, and wait at most 0.3 s for others", async () => {
     const scene = service(100);
     const ids = [...scene.fake.instances.keys()].slice(0, 20);
     const looks: Promise<LookupResult>[] = [];
     for (const id of ids) {
       looks.push(deleted(scene, id));
-      await scene.clock.sleep(20);
+      await scene.clock.sleep(40);
     }
     expect(await Promise.all(looks)).toEqual(ids.map(() => ({ missing: "list" })));
-    // Deletions of 0.4 s.
-    expect(scene.fake.countOf("LIST")).toBe(4);
+    // Deletions of 0.8 s.
+    expect(scene.fake.countOf("LIST")).toBe(3);
+  });
+
+  test("of a single deletion start after 0.05 s", async () => {
+    const scene = service(100);
+    const begin = scene.clock.now();
+    await deleted(scene, "ins-7");
+    expect(scene.clock.now() - begin).toBe(50);
   });
 
   test("never use a list that started before the deletion", async () => {
