@@ -10,7 +10,7 @@ const layers = [
   ["provider/progress/", "provider/lookup/", "provider/resource-tracker"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
-  ["provider/live-objects", "provider/reused-ids", "provider/warnings", "provider/shutdown"],
+  ["provider/object-ownership", "provider/reused-ids", "provider/warnings", "provider/shutdown"],
   ["provider/delete/", "provider/update/"],
   ["provider/create/"],
   [

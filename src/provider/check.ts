@@ -13,7 +13,7 @@ import { parseDuration } from "../polling/clock";
 import { nameOfProvider, type Sessions } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import { alreadyManaged, claimForImport } from "./live-objects";
+import { alreadyManaged, claimForImport } from "./object-ownership";
 import type { StatusLogs } from "./progress";
 import type { ResourceTracker } from "./resource-tracker";
 

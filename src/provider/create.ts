@@ -19,7 +19,7 @@ import {
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
-import { markLive, requireUnshared } from "./live-objects";
+import { markLive, requireUnshared } from "./object-ownership";
 import { failedAgain, partialCreation } from "./partial-state";
 import { warnOfObjectLeftAlone } from "./warnings";
 

@@ -25,7 +25,7 @@ import {
   unfinishedFromEntry,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
-import { isAdoptedAgain, isLive } from "./live-objects";
+import { isAdoptedAgain, isLive } from "./object-ownership";
 import { neverEndsHint } from "./partial-state";
 import { confirmCreatedOrThrow } from "./reused-ids";
 import { idAfterRename } from "./update/changed-id";

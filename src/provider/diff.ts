@@ -18,7 +18,7 @@ import {
 import { argumentsOf, requireRecordedEndpoint, type Sessions } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
+import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./object-ownership";
 import type { StatusLogs } from "./progress";
 
 /** The result of a diff. */

@@ -7,7 +7,7 @@ import { type Pending, sentFields } from "../model/pending";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
 import type { Context } from "./context";
-import { isLive } from "./live-objects";
+import { isLive } from "./object-ownership";
 import { FORGET } from "./partial-state";
 
 /** Returns the error for a creation of unknown outcome. @param wasSent whether this run may have created something */

@@ -25,7 +25,7 @@ import {
 } from "../../model/resource-fields";
 import type { Desired, Recorded } from "../../model/state";
 import { argumentsOf, type Context } from "../context";
-import { claimResumed } from "../live-objects";
+import { claimResumed } from "../object-ownership";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";

@@ -36,7 +36,7 @@ import type { Desired } from "../../model/state";
 import { isTerminal } from "../../polling/wait";
 import { findFresh } from "../absence";
 import { argumentsOf, type Context, fetchOperation, identityOf, objectRefOf } from "../context";
-import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
+import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../object-ownership";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { importTable } from "../update/conflict-table";

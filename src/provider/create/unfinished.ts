@@ -8,7 +8,7 @@ import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
 import { addSecretSource, type Context, requireRecordedEndpoint } from "../context";
 import { removeObject } from "../delete/confirmed-deletion";
-import { isLive } from "../live-objects";
+import { isLive } from "../object-ownership";
 import {
   firstFix,
   giveUpHint,

@@ -4,8 +4,8 @@ import { identityKey, projectKind } from "../../model/resource-fields";
 import type { Recorded } from "../../model/state";
 import { findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "../absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "../context";
-import { isLive } from "../live-objects";
 import type { LookupResult, ObjectRef } from "../lookup/object-getter";
+import { isLive } from "../object-ownership";
 import { compareIdentity, isIdReused } from "../reused-ids";
 
 type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
