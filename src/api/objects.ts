@@ -45,16 +45,17 @@ function toLabels(shown: unknown): unknown {
   if (typeof shown !== "object" && NO_LABELS.test(String(shown).trim())) return {};
   if (!Array.isArray(shown)) return shown;
   const texts = shown.filter((item) => typeof item === "string");
-  const [form, ...others] = PAIRS.filter((pair) => texts.every((text) => pair.test(text)));
+  const forms = PAIRS.filter((form) => texts.every((text) => form.test(text)));
+  const [form] = forms.length === 1 ? forms : [];
+  const inTexts = texts.map((text) => form?.exec(text)?.slice(1) ?? []);
+  const maps = shown.filter((item) => typeof item !== "string").map(membersOf);
   // Without any value, `{ key: "role" }` may also be a label named "key".
-  const isKeyed = shown.some((item) => membersOf(item).has("value"));
-  const pairs = shown.flatMap((item: unknown) => {
-    const members = membersOf(item);
-    const key = isKeyed ? (members.get("key") ?? members.get("name")) : undefined;
-    if (typeof key === "string") return [[key, members.get("value") ?? ""]];
-    const [, name, text] = (typeof item === "string" && others.length === 0 && form?.exec(item)) || [];
-    return name === undefined ? [] : [[name, text]];
-  });
+  const areKeyed = maps.some((members) => members.has("value"));
+  const inMaps = maps.map((members) => [
+    members.get("key") ?? members.get("name"),
+    members.get("value") ?? "",
+  ]);
+  const pairs = [...inTexts, ...(areKeyed ? inMaps : [])].filter(([key]) => typeof key === "string");
   const labels = Object.fromEntries(pairs);
   return Object.keys(labels).length === shown.length ? labels : shown;
 }

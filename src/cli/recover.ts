@@ -91,8 +91,10 @@ async function writeMissingEntries(
     for (const entry of strayEntries) console.log(describeStrayEntry(entry, options));
     if (clearCommand !== null) console.log(`\n${CLEAR_AFTER_UP}\n  ${clearCommand}`);
   }
-  return creations.some(({ status }) => ["not-resumable", "not-written"].includes(status)) ? 1 : 0;
+  return creations.some(({ status }) => FAILURES.includes(status)) ? 1 : 0;
 }
+
+const FAILURES: readonly EntryStatus[] = ["not-resumable", "not-written"];
 
 const STATUS: Readonly<Record<EntryStatus, string>> = {
   written: "wrote a journal entry. The next `pulumi up` resumes the creation.",
@@ -137,22 +139,22 @@ async function forget(
   const journals = openers.map((open) => open(endpoint));
   const removed = new Set<string>();
   for (const journal of journals) {
-    const entries = async (): Promise<Entry[]> => {
+    const findEntries = async (): Promise<Entry[]> => {
       const all = await (options.endpoint === undefined ? journal.listEverywhere() : journal.list());
       return all.filter((entry) => entry.urn === urn);
     };
-    for (const { key } of await entries()) {
+    for (const { key } of await findEntries()) {
       removed.add(key);
       if (!dryRun) await journal.remove(key);
     }
-    if (!dryRun && (await entries()).length > 0) return 1; // the journal has printed a warning
+    if (!dryRun && (await findEntries()).length > 0) return 1; // the journal has printed why it can't be changed
   }
   const placeholders = deployment.resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
   const givenUp = new Set(placeholders.flatMap(({ keys }) => keys)); // each failed `up` may add a key
   const [journal] = journals;
   for (const key of dryRun ? [] : givenUp) {
     await journal?.mark(key, "given-up");
-    if (!(await journal?.isMarked(key, "given-up"))) return 1;
+    if (!(await journal?.isMarked(key, "given-up"))) return 1; // see above
   }
   const [entries, abandoned] = [removed.size, givenUp.size];
   const isPending = deployment.pendingCreations.some((creation) => urnForNextUp(creation) === urn);
@@ -254,7 +256,10 @@ interface StrayEntry {
   readonly status: "object-in-state" | "resource-not-in-state";
 }
 
-/** @param endpoints all endpoints that the stack uses. The state may also contain former addresses of the service */
+/**
+ * @param endpoints all endpoints that the stack uses. Another address in the state is a former address of the service, where an id
+ * identifies the same object
+ */
 async function findStrayEntries(
   journal: Journal,
   { resources, urns }: Deployment,

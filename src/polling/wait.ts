@@ -33,7 +33,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Returns a random number from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** Called before each pause. */
+  /** Called before each pause. Must not throw. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 

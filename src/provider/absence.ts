@@ -118,8 +118,8 @@ export function noLongerExists(context: Context, id: string): CloudInfraError {
 const CATCHING_UP_MS = 30_000;
 
 /**
- * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes. If the deadline of the call is earlier, a
- * quarter of the remaining time is reserved for subsequent work.
+ * Waits for a new object to appear in the list like {@link findListed}. If the deadline of the call is in less than 30 s, a quarter of the
+ * remaining time is reserved for subsequent work.
  *
  * @returns `undefined` if the object doesn't appear in time
  * @throws CloudInfraError `timeout` with the object's id if the deadline is too early for the whole wait, which proves nothing
@@ -160,7 +160,7 @@ async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> 
   });
 }
 
-/** Repeats the lookup of an object for up to 30 s, because lists may lag behind writes. */
+/** Repeats the lookup of an object over 30 s, because lists may lag behind writes. */
 export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = () => findFresh(context, ref);
   return readUntil(context, find, isDefined, () => "catching up");
@@ -168,7 +168,7 @@ export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject 
 
 const isDefined = (object: ApiObject | undefined): boolean => object !== undefined;
 
-/** Reads the object of a finished creation, and waits up to 30 s for it. `undefined` means that the object certainly doesn't exist. */
+/** Reads the object of a finished creation, and waits 30 s for it. `undefined` means that the object certainly doesn't exist. */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
   if ("found" in result) return result.found;
@@ -200,9 +200,10 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
 /** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
 const LAST_READ_MS = 1_000;
-/** The number of retries: a few seconds, the time that a list may lag behind writes (30 s), or until the deadline of the call. */
+/** The number of retries. Because the pauses double, 3 retries take 3.5 s, and 6 take 30.5 s, the time that a list may lag behind writes. */
 const RETRIES = { lag: 3, "catching up": 6, deadline: Number.POSITIVE_INFINITY } as const;
 
+/** How long a read is repeated: for a few seconds, over 30 s, or until the deadline of the call. The reads themselves take more time. */
 export type Patience = keyof typeof RETRIES;
 
 /** Repeats a read until it returns the expected result, because a list may lag behind writes. Returns the last result in any case. */

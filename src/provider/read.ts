@@ -210,14 +210,13 @@ async function readUnfinishedCreation(
     return undefined;
   }
   const ref = objectRefOf(context.kind, real, state);
-  const object = isMade
-    ? await findCreated(context, ref)
-    : ((hasFailed ? await findNamedByOperation(context, ref) : undefined) ??
-      (await lookUp(context, real, state)));
+  const left = hasFailed ? await findNamedByOperation(context, ref) : undefined;
+  const object = isMade ? await findCreated(context, ref) : (left ?? (await lookUp(context, real, state)));
   // If the outcome of the creation is unknown, a missing object may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
-  const isClaimed = operation !== undefined || failed;
-  const match = isClaimed ? await confirmCreated(context, object, pending, seen, state.key) : "same";
+  // Without an operation, the id comes from the reply to the creation request.
+  const mayBeOther = operation !== undefined || failed;
+  const match = mayBeOther ? await confirmCreated(context, object, pending, seen, state.key) : "same";
   const isKept = match === "unclear" || (match === "different" && isMade && isPlaceholder(id));
   if (match !== "same") return isKept ? unchanged : undefined;
   await journal.extend(pending.key, { id: real });

@@ -97,7 +97,7 @@ export class Instance extends pulumi.CustomResource {
    * All other fields that the service returned, with the service's names. They are secret because they may contain an initial password.
    * A field that later replies omit keeps its last value. Updates don't contain these fields.
    */
-  declare readonly additionalProperties: pulumi.Output<{ readonly [name: string]: unknown } | undefined>;
+  declare readonly additionalProperties: pulumi.Output<{ [name: string]: unknown } | undefined>;
 
   /** Reports whether an object is an `Instance`, even if it comes from another copy of this package. */
   static override isInstance(object: unknown): object is Instance {

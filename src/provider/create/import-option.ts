@@ -133,7 +133,8 @@ async function hasCreated(context: Context, unfinished: Begun, { id, fields }: A
   // The service may return the end of an operation only once. The call that resumes the creation then needs that reply.
   const isOtherName = fields.name !== undefined && !isSameName(fields.name, sentFields(unfinished).name);
   if (known !== undefined || operation === undefined || isOtherName) return known === id;
-  const seen = await fetchOperation(context, operation);
+  // The import must not fail because of an operation that can't be read.
+  const seen = await fetchOperation(context, operation).catch(() => undefined);
   return seen !== undefined && isTerminal(seen) && context.session.client.resultId(seen) === id;
 }
 
@@ -142,9 +143,7 @@ async function releaseObject(creators: readonly Entry[], context: Context, objec
   const { journal } = context.session;
   for (const entry of creators) {
     const { key } = entry;
-    // If the operation of another resource can't be read, the import must not fail.
-    const hasMade = (): Promise<boolean> => hasCreated(context, entry, object).catch(() => false);
-    if (entry.id === object.id || (!journal.isHeld(key) && (await hasMade()))) {
+    if (entry.id === object.id || (!journal.isHeld(key) && (await hasCreated(context, entry, object)))) {
       // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
       await journal.remove(key);

@@ -90,7 +90,7 @@ export async function waitUntilApplied(
     const properties = compareProperties(change.fields, change, fields);
     const isUnproven = properties.some((compared) => isToChange(compared) && mayBeAccepted(compared));
     const mayBeKept = properties.some((compared) => keepsAddress(compared, change, seen));
-    const isStillPinned = properties.some((compared) => keepsPinnedAddress(compared, change, seen));
+    const isStillPinned = properties.some((compared) => keepsPinnedAddress(compared, seen));
     const isOpen = isOmitted || isUnproven || isStillPinned || (mayBeKept && patienceFor(seen) !== "lag");
     return isFormer(seen) && isOpen;
   };
@@ -231,10 +231,14 @@ function mayBeSet(compared: ComparedProperty, change: Change, seen: Versions): b
   const { field, applied, desired } = compared;
   // An earlier update has already set the desired value, and only its normalized form is unknown.
   const isRepeated = applied?.word === undefined && sameValue(field, applied?.value, desired);
-  const isSameRevision = seen.before !== undefined && hasRevisionOf(seen.object, seen.before);
+  const { before, object } = seen;
+  const isSameRevision = before !== undefined && hasRevisionOf(object, before);
+  // If the revision was already newer than the state, an earlier attempt of this update may have set the mode.
+  const isSuspicious =
+    isSameRevision && hasRevisionOf(before, change.olds) && keepsPinnedAddress(compared, seen);
   return (
     hasDesiredValue(compared) ||
-    (isNormalizedForm(compared) && !(isSameRevision && keepsPinnedAddress(compared, change, seen))) ||
+    (isNormalizedForm(compared) && !isSuspicious) ||
     isNotReturned(compared) ||
     keepsAddress(compared, change, seen) ||
     ((isRepeated || isSameRevision) && mayBeAccepted(compared))
@@ -280,11 +284,8 @@ function keepsAddress(compared: ComparedProperty, { fields }: Change, seen: Vers
 }
 
 /** Reports whether the object still has an address that a program had set, although the update has set a mode. */
-const keepsPinnedAddress = (compared: ComparedProperty, { olds }: Change, seen: Versions): boolean =>
-  isPinned(compared) &&
-  hasFormerAddress(compared, seen) &&
-  seen.before !== undefined &&
-  hasRevisionOf(seen.before, olds);
+const keepsPinnedAddress = (compared: ComparedProperty, seen: Versions): boolean =>
+  isPinned(compared) && hasFormerAddress(compared, seen);
 
 /** Reports whether the state contains an address that a program has set, rather than the address of a mode. */
 function isPinned({ inState, applied }: ComparedProperty): boolean {
