@@ -177,6 +177,29 @@ function countPerSecond(clock: Clock) {
   };
 }
 
+/**
+ * Parses the Retry-After header, which contains seconds or an HTTP date, to milliseconds. Compares the date with the Date header, not the
+ * local clock.
+ */
+export function parseRetryAfter(header: (name: string) => string | undefined): number | undefined {
+  const text = header("retry-after")?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const ms = Number(text) * 1_000;
+    return Number.isFinite(ms) ? ms : undefined;
+  }
+  // `Date.parse` also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
+  if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
+  const at = parseHttpDate(text);
+  const now = parseHttpDate(header("date")?.trim() ?? "");
+  if (Number.isNaN(at)) return undefined;
+  return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
+}
+
+/** Parses an HTTP date. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC. */
+function parseHttpDate(text: string): number {
+  return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
+}
+
 /** The number of retries that may start without a delay. */
 const RETRY_BURST = 100;
 /** The number of additional retries per second. */

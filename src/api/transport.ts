@@ -2,6 +2,7 @@ import { codeOf } from "../diagnostics/error";
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
+import { parseRetryAfter } from "./rate-limiter";
 
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -87,30 +88,10 @@ export async function receive(
       return Array.isArray(value) ? value[0] : value;
     };
     const content = await readContent(reply.body, header("content-encoding"));
-    return { status: reply.statusCode, header, retryAfterMs: retryAfterMs(header), content };
+    return { status: reply.statusCode, header, retryAfterMs: parseRetryAfter(header), content };
   } catch (error) {
     return { failure: transportFailure(error, { url, clean, ...delivery }) };
   }
-}
-
-/** Parses the Retry-After header, which contains seconds or an HTTP date. Compares the date with the Date header, not the local clock. */
-function retryAfterMs(header: (name: string) => string | undefined): number | undefined {
-  const text = header("retry-after")?.trim() ?? "";
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const ms = Number(text) * 1_000;
-    return Number.isFinite(ms) ? ms : undefined;
-  }
-  // `Date.parse` also accepts "-5" and "12 apples". An HTTP date begins with the name of a weekday.
-  if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
-  const at = parseHttpDate(text);
-  const now = parseHttpDate(header("date")?.trim() ?? "");
-  if (Number.isNaN(at)) return undefined;
-  return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
-}
-
-/** Parses an HTTP date. A date in asctime format (`Sun Nov 6 08:49:37 1994`) has no time zone but is in UTC. */
-function parseHttpDate(text: string): number {
-  return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
 }
 
 const FINAL =
