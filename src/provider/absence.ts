@@ -168,18 +168,18 @@ export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject 
 
 const isDefined = (object: ApiObject | undefined): boolean => object !== undefined;
 
-/** Reads the object of a finished creation, and waits 30 s for it. `undefined` means that the object certainly doesn't exist. */
+/**
+ * Reads the object of a finished creation, and waits 30 s for it. `undefined` means that the object certainly doesn't exist. The absence of
+ * a project proves nothing, because the token may not have access to a new project yet.
+ */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
   if ("found" in result) return result.found;
-  return (await waitUntilListed(context, ref)) ?? findCreatedOrAbsent(context, ref, result);
+  return (await waitUntilListed(context, ref)) ?? findOrConfirmAbsence(context, ref, result);
 }
 
-/**
- * Returns a created object, or confirms its absence like {@link findOrConfirmAbsence}. Two checks are sufficient for a project, because a
- * token that can read the project's creation belongs to the same account.
- */
-export async function findCreatedOrAbsent(context: Context, ref: ObjectRef, first: LookupResult) {
+/** Returns the object of a `get`, or confirms its absence. Two checks are sufficient for a project, because nothing depends on the result. */
+export async function findOrAbsent(context: Context, ref: ObjectRef, first: LookupResult) {
   if (ref.kind !== projectKind) return findOrConfirmAbsence(context, ref, first);
   const result = await context.session.finder.findAgain(ref, first, context);
   return "found" in result ? result.found : undefined;

@@ -10,9 +10,9 @@ import { type Desired, desired, type Recorded, savedInputsOf } from "../model/st
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
 import {
   findCreated,
-  findCreatedOrAbsent,
   findListed,
   findNamedByOperation,
+  findOrAbsent,
   findOrConfirmAbsence,
   forgetDeletionRequest,
 } from "./absence";
@@ -136,7 +136,7 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
   // For a `get`, two checks are sufficient, because a wrong result has no consequences for the object.
-  const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
+  const find = isManaged(state) ? findOrConfirmAbsence : findOrAbsent;
   const found = await find(context, ref, first);
   if (found !== undefined && isManaged(state) && ref.kind === projectKind)
     await forgetDeletionRequest(context, id);

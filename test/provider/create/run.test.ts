@@ -112,14 +112,18 @@ describe("a reply that the service repeats for the key of an earlier request", (
     expect(service.emulator.projects.size).toBe(1);
   });
 
-  test("is ignored if the project has since been deleted, and another one is created", async () => {
-    const { service, id } = await unansweredProject();
-    const other = service.emulator.addProject();
-    service.emulator.remove(id);
-    const made = await upProject(service);
-    expect([...service.emulator.projects.keys()]).toEqual([other.id, made.id]);
-    expect(made.id).not.toBe(id);
-  });
+  test.each(["hidden", "deleted"])(
+    "causes an error if the project is %s, which may be the same",
+    async (why) => {
+      const { service, id } = await unansweredProject();
+      const { emulator } = service;
+      const other = emulator.addProject();
+      if (why === "deleted") emulator.remove(id);
+      else Object.assign(emulator.behaviour, { hiddenProjects: [id], forbiddenStatus: 404 });
+      expect((await failureOf(upProject(service))).message).toContain("recover --forget <urn>");
+      expect([...emulator.projects.keys()].filter((one) => one !== id)).toEqual([other.id]);
+    },
+  );
 
   test("is ignored if another project has the id since, and a warning mentions that project", async () => {
     const { service, id } = await unansweredProject({ ids: "slug", idReuse: true });
