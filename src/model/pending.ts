@@ -34,6 +34,8 @@ const record = v.object({
   isAutonamed: flag,
   /** The ids of objects that resources have imported since the creation. The creation may have created one of these objects. */
   imported: strings,
+  /** Whether the object may be in use, because an earlier run may have reported it to the engine. It is then never deleted (I3). */
+  isLate: flag,
   /** For updates: whether the service may not have received the request. */
   isUnsure: flag,
   /** For updates: the revision in the reply. If the object still has this revision, all its values come from the update. */

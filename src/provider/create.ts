@@ -17,6 +17,7 @@ import {
   invisibleObjectId,
   isResumedElsewhere,
   markFinished,
+  mayDelete,
   type UnfinishedCreation,
 } from "./create/unfinished";
 import { markLive, requireUnshared } from "./object-ownership";
@@ -81,7 +82,9 @@ async function resumeCreation(
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
-  const end = await runCreation(context, inputs, left, true).catch(
+  // The state must not make an object deletable that an earlier run may have reported to the engine.
+  const begun = mayDelete(context, left) ? left : { ...left, isLate: true };
+  const end = await runCreation(context, inputs, begun, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
       if (!isCloudInfraError(error) || !(await leaveInOtherProject(context, inputs, left, error)))
         throw error;

@@ -18,9 +18,18 @@ export class PartialState extends CloudInfraError {
   }
 }
 
-/** Returns the error with the state of an unfinished creation. If the id of the object is known, the resource gets this id. */
-export function partialCreation(context: Context, error: CloudInfraError, inputs: Desired, pending: Pending) {
-  const known = error.resultId;
+/**
+ * Returns the error with the state of an unfinished creation. If the id of the object is known, the resource gets this id. The object of a
+ * resumed creation may not fit the program, so its resource keeps the placeholder id.
+ */
+export function partialCreation(
+  context: Context,
+  error: CloudInfraError,
+  inputs: Desired,
+  pending: Pending,
+  { isResumed = false } = {},
+) {
+  const known = isResumed ? undefined : error.resultId;
   const { failed } = pending;
   const hasOwnTimeout = inputs.timeouts?.create !== undefined;
   const outs = recorded({

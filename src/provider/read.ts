@@ -25,6 +25,7 @@ import {
   requireRecordedEndpoint,
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
+import { isFinishedOrGivenUp } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/unfinished";
@@ -197,8 +198,9 @@ async function readUnfinishedCreation(
   const isUnknown = seen === undefined && (isPlaceholder(id) || (operation !== undefined && !failed));
   const isRunning = seen !== undefined && !isTerminal(seen) && !failed;
   if (isRunning || (isUnknown && isPlaceholder(id))) return unchanged;
-  // The object of a placeholder no longer exists after its deletion.
-  if (isPlaceholder(id) && (await journal.isMarked(pending.key, "discarded"))) return unchanged;
+  // The next `up` decides about an object that may be in use, that is being deleted, or that the user has given up.
+  const isOpen = pending.isLate || (await journal.isMarked(pending.key, "discarded"));
+  if (isPlaceholder(id) && (isOpen || (await isFinishedOrGivenUp(context, pending)))) return unchanged;
   // The operation may have contained a different id while it was running.
   const reported = failed || seen === undefined ? undefined : client.resultId(seen);
   const real = reported ?? (isPlaceholder(id) ? undefined : id);
@@ -209,6 +211,7 @@ async function readUnfinishedCreation(
     await warnOfSameNamed(context, unchanged.inputs, pending);
     return undefined;
   }
+  if (isPlaceholder(id) && pending.imported?.includes(real)) return unchanged; // another resource manages the object
   const ref = objectRefOf(context.kind, real, state);
   const left = hasFailed ? await findNamedByOperation(context, ref) : undefined;
   const object = isMade ? await findCreated(context, ref) : (left ?? (await lookUp(context, real, state)));

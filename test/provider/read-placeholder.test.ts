@@ -167,18 +167,21 @@ describe("an interrupted creation that times out after its arguments have change
     },
   );
 
-  test("gets the change without a refresh, too, if the operation names the object early", async () => {
-    const { web, finish, fieldsNow } = await changedMeanwhile("early");
-    const { id, inputs, state } = web.inState();
-    expect({ is: inputs.flavor, was: state.flavor }).toEqual({ is: "v2", was: "v1" });
-    const process = await web.process();
-    const same = (await process.check(inputs, web.news({ flavor: "v2" }))).inputs;
-    // The inputs are equal, so the engine would not see the change by itself.
-    expect(await process.diff(id, state, same)).toMatchObject({ changes: true, replaces: [] });
-    finish();
-    expect(await web.up({ flavor: "v2" })).toBeUndefined();
-    expect(fieldsNow()).toMatchObject({ flavor: "v2" });
-  });
+  test.each(["early", "absolute"] as const)(
+    "gets the change without a refresh, too: result link %s",
+    async (resultLink) => {
+      const { web, finish, fieldsNow } = await changedMeanwhile(resultLink);
+      const { id, inputs, state } = web.inState();
+      expect({ is: inputs.flavor, was: state.flavor }).toEqual({ is: "v2", was: "v1" });
+      const process = await web.process();
+      const same = (await process.check(inputs, web.news({ flavor: "v2" }))).inputs;
+      // The inputs are equal, so the engine would not see the change by itself.
+      expect(await process.diff(id, state, same)).toMatchObject({ changes: true, replaces: ["__pending"] });
+      finish();
+      expect(await web.up({ flavor: "v2" })).toBeUndefined();
+      expect(fieldsNow()).toMatchObject({ flavor: "v2" });
+    },
+  );
 
   test("keeps its former secret arguments secret, even if the program's are in plaintext now", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });

@@ -79,7 +79,7 @@ export async function runCreation(
     if (!isCloudInfraError(error) || (isResumed && error.code === "key_expired")) throw error;
     if (error.resultId !== undefined)
       await context.session.journal.extend(pending.key, { id: error.resultId });
-    throw partialCreation(context, error, inputs, pending);
+    throw partialCreation(context, error, inputs, pending, { isResumed });
   }
 }
 

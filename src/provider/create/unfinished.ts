@@ -22,7 +22,7 @@ import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { findForDeletion, requireNotTakenOver, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
-export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces" | "isLate">> {
+export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces">> {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
 }
@@ -55,8 +55,11 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
  * Reports whether the object of an unfinished creation may be deleted (I3): the state records the creation, or the engine hasn't saved the
  * object, because create didn't return it or the state still contains the replaced object.
  */
-function mayDelete({ session }: Context, { isInState, id, replaces, isLate }: UnfinishedCreation): boolean {
-  return isInState || (!isLate && (id === undefined || session.tracker.holderOf(replaces) !== undefined));
+export function mayDelete(
+  { session }: Context,
+  { isInState, id, replaces, isLate }: UnfinishedCreation,
+): boolean {
+  return !isLate && (isInState || id === undefined || session.tracker.holderOf(replaces) !== undefined);
 }
 
 /**

@@ -76,9 +76,9 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
     return { failure: await failureOf(create(late, news)), begun };
   };
 
-  test("is not created twice at the deadline, and its id is in the state", async () => {
+  test("is not created twice at the deadline, and its creation is in the state", async () => {
     const { failure, begun } = await resumed(3_000);
-    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { pending: { key: KEY } } });
+    expect(failure).toMatchObject({ code: "timeout", resultId: "ins-1", outs: { pending: { key: KEY } } });
     expect(failure.message).toContain("did not return it before the deadline");
     expect(begun).toEqual([]);
   });
