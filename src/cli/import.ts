@@ -206,7 +206,7 @@ const CONCURRENT_GETS = 16;
 function complete(context: Context, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = context;
   const ref = { kind, id: item.id, project: undefined };
-  return session.finder.completeListItem(item, ref, context).catch((error: unknown) => {
+  return session.finder.gets.complete(item, ref, context).catch((error: unknown) => {
     if (isCloudInfraError(error) && error.code === "forbidden") return item;
     throw error;
   });

@@ -105,7 +105,7 @@ export async function findWithRevision(context: Context, ref: ObjectRef): Promis
   const { finder } = context.session;
   const listed = await finder.findInList(ref, context);
   // The values are read again after the list, so that the service rejects the update if they have changed since then.
-  return "found" in listed ? finder.completeListItem(listed.found, ref, context) : found;
+  return "found" in listed ? finder.gets.complete(listed.found, ref, context) : found;
 }
 
 export function noLongerExists(context: Context, id: string): CloudInfraError {
@@ -139,7 +139,7 @@ export async function waitUntilListed(context: Context, ref: ObjectRef): Promise
     ),
   );
   // A list may omit values, or return values in a different form.
-  if ("found" in result) return finder.completeListItem(result.found, ref, context);
+  if ("found" in result) return finder.gets.complete(result.found, ref, context);
   if (isHurried) {
     const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
     throw new CloudInfraError("timeout", message, { resultId: id });

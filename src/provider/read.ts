@@ -143,7 +143,7 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
     await forgetDeletionRequest(context, id);
   const isNew = state.keyAt !== undefined && Date.now() - state.keyAt < NEW_MS;
   // If the service supports only lists, consecutive lists may come from the same outdated replica.
-  const mayBeOutdated = found === undefined && isNew && finder.isListOnly(ref.kind, id);
+  const mayBeOutdated = found === undefined && isNew && finder.gets.isUnsupported(ref);
   const object = mayBeOutdated ? await findListed(context, ref) : found;
   // If only the ETag header contains the actual revision, a field of a list item has a different meaning. List items have no ETag header.
   const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
@@ -245,7 +245,7 @@ function resource(
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, omitted } = compareWithState(context, item, state);
   if (drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state))) return item;
-  return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
+  return context.session.finder.gets.complete(item, objectRefOf(context.kind, item.id, state), context);
 }
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {

@@ -76,7 +76,11 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   await requireUnmanaged(context, inputs, id); // the diff of another resource may have claimed the object in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   await requireUnmanagedElsewhere(context, id); // another process may have recorded the object at the same time
-  const creators = (await findPossibleCreators(context, id)).filter(({ key }) => key !== unfinished?.key);
+  // The unfinished creations of other resources that may have created the imported object.
+  const creators = (await context.session.journal.list()).filter(
+    (entry) =>
+      isUrnOf(context.kind, entry.urn) && [id, undefined].includes(entry.id) && entry.key !== unfinished?.key,
+  );
   const isFinished = unfinished === undefined || (await hasCreated(context, unfinished, before.object));
   // The user may be importing the object because the outcome of the creation is unknown. The journal entry is kept until the import has
   // succeeded, because the creation may have created the imported object.
@@ -119,12 +123,6 @@ async function requireUnmanaged(context: Context, inputs: Desired, id: string): 
 async function requireUnmanagedElsewhere(context: Context, id: string): Promise<void> {
   if (await isLiveElsewhere(context.session.journal, identityOf(context, id)))
     throw alreadyManaged(context.kind, id);
-}
-
-/** Returns the unfinished creations of all resources that may have created the imported object. */
-async function findPossibleCreators({ kind, session }: Context, id: string): Promise<Entry[]> {
-  const entries = await session.journal.list();
-  return entries.filter((entry) => isUrnOf(kind, entry.urn) && [id, undefined].includes(entry.id));
 }
 
 /** Reports whether an unfinished creation has made the object. A running operation may still contain a different id. */

@@ -55,11 +55,9 @@ export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean 
  * Reports whether the object of an unfinished creation may be deleted (I3): the state records the creation, or the engine hasn't saved the
  * object, because create didn't return it or the state still contains the replaced object.
  */
-export function mayDelete(
-  { session }: Context,
-  { isInState, id, replaces, isLate }: UnfinishedCreation,
-): boolean {
-  return !isLate && (isInState || id === undefined || session.tracker.holderOf(replaces) !== undefined);
+export function mayDelete(context: Context, { isInState, id, replaces, isLate }: UnfinishedCreation) {
+  const { tracker } = context.session;
+  return !isLate && (isInState || id === undefined || tracker.holderOf(replaces) !== undefined);
 }
 
 /**

@@ -16,7 +16,7 @@ import {
 /** Looks up objects with GET, or in complete lists if they are cheaper or the service doesn't support GET (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
-  private readonly gets: ObjectGetter;
+  readonly gets: ObjectGetter;
   /** The projects that the service has returned, directly or as the project of an instance. */
   private readonly projects = new Set<string | undefined>();
   /** The objects that the service has returned, with their most recent values. */
@@ -46,11 +46,6 @@ export class ObjectFinder {
     }
     const alone = await this.get(ref, options);
     return alone ?? resultInList(await this.inTime(cache, cache.recent(), ref, options), ref);
-  }
-
-  /** Reports whether only lists contain the object. Lists may lag behind writes. */
-  isListOnly(kind: Kind, id: string): boolean {
-    return this.gets.isUnsupported({ kind, id });
   }
 
   /** Looks up an object without the cache. If the service doesn't support GET, the object is looked up in a list. */
@@ -112,11 +107,6 @@ export class ObjectFinder {
     // If GET has never returned an object, a 404 proves nothing.
     await this.probeGet(ref.kind, objects, options);
     return this.gets.of(ref.kind).works ? result : this.findInList(last, options);
-  }
-
-  /** Completes a list item with the result of GET. If GET isn't supported or doesn't find the object, returns the item unchanged. */
-  completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
-    return this.gets.complete(item, ref, options);
   }
 
   /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: requested after this call */

@@ -78,7 +78,8 @@ export async function waitUntilApplied(
   const patienceFor = (seen: UpdateOutcome): Patience => {
     if (isPending(written)) return "deadline";
     const mayBeOlder =
-      seen.unapplied.length > 0 || context.session.finder.isListOnly(context.kind, seen.object.id);
+      seen.unapplied.length > 0 ||
+      context.session.finder.gets.isUnsupported({ kind: context.kind, id: seen.object.id });
     return isLagging(seen) || (isFormer(seen) && mayBeOlder) ? "catching up" : "lag";
   };
   // An omitted or normalized field of an object with its former revision may still change.

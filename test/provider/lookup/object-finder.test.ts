@@ -204,7 +204,7 @@ describe("a GET that returns 403", () => {
     fake.getAnswer = "403";
     for (const id of ["ins-1", "ins-2", "ins-3"]) {
       const { found } = Object(await finder.find(instance(id), options));
-      expect(await finder.completeListItem(found, instance(id), options)).toBe(found);
+      expect(await finder.gets.complete(found, instance(id), options)).toBe(found);
     }
     expect(fake.countOf("GET")).toBe(3);
   });
