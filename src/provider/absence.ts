@@ -168,10 +168,7 @@ export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject 
 
 const isDefined = (object: ApiObject | undefined): boolean => object !== undefined;
 
-/**
- * Reads the object of a finished creation, and waits 30 s for it. `undefined` means that the object certainly doesn't exist. The absence of
- * a project proves nothing, because the token may not have access to a new project yet.
- */
+/** Reads the object of a finished creation, and waits 30 s for it. A missing project is an error: the token may not have access yet. */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
   if ("found" in result) return result.found;
