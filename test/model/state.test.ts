@@ -106,7 +106,11 @@ describe("conversion to plain JSON", () => {
 
   test("doesn't change plain JSON", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (json) => {
+      // A JSON text, unlike a value, contains no negative zero.
+      fc.property(fc.dictionary(fc.string(), fc.json({ noUnicodeString: false })), (texts) => {
+        const json = Object.fromEntries(
+          Object.entries(texts).map(([key, text]): [string, unknown] => [key, JSON.parse(text)]),
+        );
         expect(toPlainJson(json)).toEqual(json);
       }),
     );
