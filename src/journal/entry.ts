@@ -57,6 +57,8 @@ const optionalFields = {
   isKept: isTrue,
 };
 
+const CHECKS = Object.entries({ ...requiredFields, ...optionalFields });
+
 type Values<Checks, Missing = never> = {
   readonly [Name in keyof Checks]: Checks[Name] extends (value: unknown) => value is infer Value
     ? Value | Missing
@@ -91,8 +93,7 @@ export function parseEntry(text: string): Entry | undefined {
 function parseLine(line: string): Partial<Entry> {
   try {
     const fields = new Map<string, unknown>(Object.entries(JSON.parse(line)));
-    const checks = Object.entries({ ...requiredFields, ...optionalFields });
-    const valid = checks.filter(([name, check]) => check(fields.get(name)));
+    const valid = CHECKS.filter(([name, check]) => check(fields.get(name)));
     return Object.fromEntries(valid.map(([name]) => [name, fields.get(name)]));
   } catch {
     return {};

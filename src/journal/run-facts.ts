@@ -67,7 +67,7 @@ export class RunFacts {
     for (const find of this.folders) {
       const isWritten = await inFolder(find, async (folder) => {
         await this.files.appendOrCreate(path.join(folder, this.name), `${line}\n`);
-        this.tidied ??= this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS });
+        this.tidied ??= this.files.removeOld(folder, { [FACTS_SUFFIX]: DAY_MS }).catch(() => undefined);
         await this.tidied;
         return true;
       });

@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Pending } from "./pending";
 
 /** Generates the key of a new resource (§4.7): a random UUID of version 4. */
 export function generateKey(): string {
@@ -38,6 +37,6 @@ export function keyAfter(spent: string | undefined, first: string): string {
 export const KEY_KEPT_MS = 23 * 3_600_000;
 
 /** Reports whether the service still replays its first reply for this key. A time in the future is invalid. */
-export function isKeyKept({ at }: Pick<Pending, "at">, now = Date.now()): boolean {
+export function isKeyKept({ at }: { readonly at?: number | undefined }, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;
 }

@@ -249,12 +249,7 @@ export function isNotReturned({ field, path, inState, known, now, desired }: Com
  * Reports whether the remote value can't be a form of the desired value. This applies to a different address, a missing SSH key, or a key
  * that the update removes. Other additional keys are accepted, because the service may add its own keys.
  */
-export function contradicts({
-  field,
-  inState,
-  now,
-  desired,
-}: Pick<ComparedProperty, "field" | "now" | "desired"> & { readonly inState?: unknown }): boolean {
+export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
   const [shown, wanted] = [sshKeysIn(now), sshKeysIn(desired)];
   if (field.type !== "keys" || shown === undefined || wanted === undefined) return false;
@@ -262,3 +257,6 @@ export function contradicts({
   const isShown = (key: string): boolean => shown.has(key);
   return ![...wanted].every(isShown) || removed.some(isShown);
 }
+
+type Compared = Pick<ComparedProperty, "field" | "now" | "desired"> &
+  Partial<Pick<ComparedProperty, "inState">>;

@@ -199,8 +199,11 @@ async function readUnfinishedCreation(
   const isRunning = seen !== undefined && !isTerminal(seen) && !failed;
   if (isRunning || (isUnknown && isPlaceholder(id))) return unchanged;
   // The next `up` decides about an object that may be in use, that is being deleted, or that the user has given up.
-  const isOpen = pending.isLate || (await journal.isMarked(pending.key, "discarded"));
-  if (isPlaceholder(id) && (isOpen || (await isFinishedOrGivenUp(context, pending)))) return unchanged;
+  const isUndecided = async (): Promise<boolean> =>
+    pending.isLate ||
+    (await journal.isMarked(pending.key, "discarded")) ||
+    isFinishedOrGivenUp(context, pending);
+  if (isPlaceholder(id) && (await isUndecided())) return unchanged;
   // The operation may have contained a different id while it was running.
   const reported = failed || seen === undefined ? undefined : client.resultId(seen);
   const real = reported ?? (isPlaceholder(id) ? undefined : id);
