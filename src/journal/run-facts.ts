@@ -15,6 +15,8 @@ const DAY_MS = 24 * 60 * 60_000;
 export type Fact =
   /** A resource currently manages the object, so no process may delete it. */
   | { readonly live: string }
+  /** The resource with this key manages the project. */
+  | { readonly project: string; readonly key: string }
   /** The resource with this URN or key has adopted the object, which may not be new to the engine. */
   | { readonly adopted: string; readonly by: string }
   /** The object in an `import` option has been deleted. */
@@ -82,19 +84,29 @@ export class RunFacts {
   /** Reports whether another process of this run has added a fact. Facts of this process are ignored. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
-    const others = await Promise.all(
-      this.folders.map((find) => inFolder(find, (folder) => this.readOthers(folder))),
+    return (await this.readOthers()).some(
+      (lines) => lines.lastIndexOf(line) > lines.lastIndexOf(RETRACTED + line),
     );
-    return others.flat().some((text = "") => {
-      const lines = text.split("\n");
-      return lines.lastIndexOf(line) > lines.lastIndexOf(RETRACTED + line);
-    });
   }
 
-  private async readOthers(folder: string): Promise<string[]> {
-    const names = await this.files.namesIn(folder);
-    const others = names.filter((name) => name !== this.name && this.isOfRun(name));
-    return Promise.all(others.map(async (name) => (await this.files.read(path.join(folder, name))) ?? ""));
+  /** Returns the key of the resource that manages a project in another process of this run. */
+  async findProjectKey(project: string): Promise<string | undefined> {
+    const start = `${JSON.stringify({ project }).slice(0, -1)},"key":`;
+    const line = (await this.readOthers()).flat().findLast((one) => one.startsWith(start));
+    return line === undefined ? undefined : JSON.parse(line).key;
+  }
+
+  /** Returns the lines of each other process of this run. */
+  private async readOthers(): Promise<string[][]> {
+    const inFolders = this.folders.map((find) =>
+      inFolder(find, async (folder) => {
+        const names = await this.files.namesIn(folder);
+        const others = names.filter((name) => name !== this.name && this.isOfRun(name));
+        return Promise.all(others.map((name) => this.files.read(path.join(folder, name))));
+      }),
+    );
+    const texts = (await Promise.all(inFolders)).flat();
+    return texts.map((text = "") => text.split("\n"));
   }
 
   /** Reports whether a file belongs to this run. An earlier run may have used the same address. A process may end before its engine. */

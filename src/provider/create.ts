@@ -3,7 +3,7 @@ import type { Entry } from "../journal/entry";
 import { generateKey, isValidKey, keyAfter, nextKey } from "../model/idempotency-key";
 import { sentFields } from "../model/pending";
 import { creationBody } from "../model/request-body";
-import { type Kind, projectKind } from "../model/resource-fields";
+import { identityKey, type Kind, projectKind } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { isProjectVisible } from "./absence";
 import { argumentsOf, type Context, identityOf } from "./context";
@@ -135,7 +135,11 @@ async function createNew(
   const { urn = "", secrets, isAutonamed } = inputs;
   const body = creationBody(context.kind.fields, inputs);
   const { key: replaces, displaces } = tracker.get(urn);
-  const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(context, inputs) };
+  const lineage = {
+    resource: keyOf(inputs, firstKey),
+    replaces,
+    projectKey: await projectKey(context, inputs),
+  };
   if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
   for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
@@ -183,9 +187,11 @@ async function joinOtherProcess(context: Context, inputs: Desired, other: Entry,
 }
 
 /** Returns the key of the resource of an instance's project, if this stack manages the project. */
-function projectKey({ session }: Context, { project }: Desired): string | undefined {
+async function projectKey({ session }: Context, { project }: Desired): Promise<string | undefined> {
   if (project === undefined) return undefined;
-  return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
+  const object = identityOf({ kind: projectKind, session }, project);
+  const owner = session.tracker.liveOwner(object);
+  return owner === undefined ? session.journal.run.findProjectKey(identityKey(object)) : owner.key;
 }
 
 /**

@@ -1,13 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
 import { isPlaceholder } from "../model/pending";
-import {
-  type Arguments,
-  type Field,
-  identityKey,
-  type Kind,
-  unknownArguments,
-} from "../model/resource-fields";
+import { type Arguments, type Field, type Kind, unknownArguments } from "../model/resource-fields";
 import {
   type Desired,
   type DesiredArguments,
@@ -18,7 +12,7 @@ import {
 import { argumentsOf, requireRecordedEndpoint, type Sessions } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./object-ownership";
+import { addLiveObject, alreadyManaged, findOtherHolder, isLiveElsewhere } from "./object-ownership";
 import type { StatusLogs } from "./progress";
 
 /** The result of a diff. */
@@ -65,7 +59,7 @@ export async function diffResource(
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, olds, replaces || isDeleted);
   // Another process may otherwise delete or adopt the same object.
-  if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
+  if (isDecided && !replaces && journal !== undefined) await addLiveObject(journal, object, key);
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   return answer;

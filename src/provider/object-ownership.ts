@@ -24,11 +24,18 @@ export async function markLive(
   const project = context.kind === projectKind ? id : inputs.project;
   if (project !== undefined) await forgetDeletionRequest(context, project);
   if (replaced !== undefined) await journal.run.retract({ replacing: replaced });
-  await journal.run.add({ live: identityKey(object) });
+  await addLiveObject(journal, object, key);
   if (!isAdopted) return;
   // The state may contain the resource with a former URN.
   for (const by of [...[urn, ...formerUrns].map(withoutStack), key])
     if (by !== undefined) await journal.run.add({ adopted: identityKey(object), by });
+}
+
+/** Tells the other processes of this run that the resource with this key manages an object. */
+export async function addLiveObject(journal: Journal, object: ObjectIdentity, key: string | undefined) {
+  const live = identityKey(object);
+  await journal.run.add({ live });
+  if (object.kind === projectKind.name && key !== undefined) await journal.run.add({ project: live, key });
 }
 
 /** Reports whether a process of this run has returned the object for a resource. Live objects are never deleted (L2, L3). */

@@ -4,7 +4,9 @@ import { RunFacts } from "../../../src/journal/run-facts";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { ResourceTracker } from "../../../src/provider/resource-tracker";
+import { LastMoment } from "../../polling/last-moment";
 import { OneInstance, oneInstance, URN } from "../one-instance";
+import { instanceNews, projectNews } from "../samples";
 import { existingProject, failureOf, type Service, startService } from "../service";
 
 const OLD = URN.replace("::web", "::old");
@@ -350,6 +352,32 @@ describe("provider processes of one run", () => {
     await later.other.delete(placeholder.id, placeholder.state);
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
+
+  test.each(["created", "compared"])(
+    "agree on the project of an unfinished instance: if the project was %s, its deletion also finishes the instance",
+    async (how) => {
+      const service = await startService();
+      const outside = { run: `127.0.0.1:${randomUUID()}` };
+      const { projects } = await service.newProviders({}, undefined, { outside });
+      const created = await checked(projects, {}, projectNews());
+      const project = await projects.create(created);
+      if (how === "compared") {
+        outside.run = `127.0.0.1:${randomUUID()}`;
+        const next = (await service.newProviders({}, undefined, { outside })).projects;
+        await next.diff(project.id, project.outs, await checked(next, created, projectNews()));
+      }
+      service.emulator.behaviour.operationMs = 3_600_000;
+      const clock = new LastMoment();
+      const { instances } = await service.newProviders({}, clock, { outside });
+      const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
+      await Promise.race([clock.reached, instances.create(news)]);
+
+      service.emulator.finishOperations();
+      const [instance] = service.emulator.instances.keys();
+      await (await service.newProviders()).projects.delete(project.id, project.outs);
+      expect(deletions(service)).toEqual([`/v1/instances/${instance}`, `/v1/projects/${project.id}`]);
+    },
+  );
 
   test("never let two resources share an instance that one of them has resumed", async () => {
     const { service, web } = await oneInstance();
