@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { type Disk, Files, withDiskTimeout } from "./disk";
 import {
@@ -21,7 +20,7 @@ import { DeletionRequests, RunFacts } from "./run-facts";
 /** The fields of an entry that are known before the request is sent. */
 export type NewEntry = Omit<
   Entry,
-  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "resumedBy" | "isKept"
+  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "isKept"
 >;
 
 /** The purpose of a creation within this stack. */
@@ -66,8 +65,6 @@ export class Journal {
   readonly run: RunFacts;
   readonly deletions: DeletionRequests;
   readonly endpoint: string;
-  /** A unique id of this process, which is part of each entry. */
-  private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Files;
   private readonly warned = new Set<string>();
@@ -105,7 +102,6 @@ export class Journal {
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
       const other = entryFor(purpose, await this.disk.write(file, text, mayGo));
       this.learn(file, other ?? begun);
-      if (other === undefined) this.held.add(begun.key);
       return other;
     });
   }
@@ -115,26 +111,14 @@ export class Journal {
     await this.withFileOf(key, (file) => this.disk.appendTo(file, hasKey(key), laterLine(more)));
   }
 
-  /** Records that this process resumes or discards a creation. */
-  async resume(key: string | undefined): Promise<void> {
-    await this.withFileOf(key, async (file) => {
-      await this.disk.appendTo(file, hasKey(key), laterLine({ resumedBy: this.self }));
-      this.held.add(key);
-    });
+  /** Records that this process starts, resumes or discards a creation. */
+  hold(key: string | undefined): void {
+    this.held.add(key);
   }
 
   /** Reports whether this process has started or resumed a creation. */
   isHeld(key: string): boolean {
     return this.held.has(key);
-  }
-
-  /** Reports whether another process has resumed the creation after this process started or resumed it. */
-  async isTakenOver(key: string | undefined): Promise<boolean> {
-    const file = this.held.has(key) ? this.files.get(key) : undefined;
-    const text = file && (await this.safely(async () => (await this.disk.read(file)) ?? ""));
-    if (text === undefined) return false; // there is no entry, or the journal can't be used
-    const entry = parseEntry(text);
-    return entry?.key !== key || (entry?.resumedBy ?? this.self) !== this.self;
   }
 
   /** Reads the entry for a purpose, regardless of its age. A damaged file is renamed, and a warning is printed. */

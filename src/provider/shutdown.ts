@@ -1,4 +1,5 @@
-import { CloudInfraError } from "../diagnostics/error";
+import { connect } from "node:net";
+import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { unfinishedWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
 import type { Recorded } from "../model/state";
@@ -85,6 +86,31 @@ export class Shutdown {
 
 function interrupted(signal: NodeJS.Signals): CloudInfraError {
   return new CloudInfraError("aborted", `the command was interrupted by ${signal}`);
+}
+
+/** The time between two checks of the engine, in milliseconds. A later `up` takes longer to start. */
+const ENGINE_CHECK_MS = 1_000;
+
+/**
+ * Calls `exit` as soon as the engine no longer runs, for example after a `kill -9`. Otherwise, this process might later change an object that
+ * another `up` manages. The process ids of the ancestors aren't sufficient, because a shell may run between the engine and this process.
+ *
+ * @param address the engine's address. Without a port, there is no engine
+ */
+export async function exitWithEngine(address: string | undefined, exit: () => void, clock: Clock) {
+  const { hostname = "", port = "" } = URL.parse(`tcp://${address}`) ?? {};
+  if (port === "") return;
+  while (await isListening(hostname, Number(port))) await clock.sleep(ENGINE_CHECK_MS);
+  exit();
+}
+
+/** Reports whether a port accepts connections. An error of this machine, such as too many open files, proves nothing about the port. */
+function isListening(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port }, () => resolve(true));
+    socket.on("connect", () => socket.destroy());
+    socket.on("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
+  });
 }
 
 /**

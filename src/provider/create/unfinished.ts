@@ -19,7 +19,7 @@ import {
 } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { findForDeletion, requireNotTakenOver, runCreation } from "./run";
+import { findForDeletion, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
 export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces">> {
@@ -206,7 +206,6 @@ export async function discard(
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
-  await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished)) await removeDiscarded(context, object, unfinished);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
