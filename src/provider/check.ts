@@ -132,10 +132,7 @@ interface CheckFindings {
   readonly failure?: string;
 }
 
-/**
- * Records a check, and looks up an unfinished creation. Removes the journal entry if the prior inputs prove that the state contains the
- * resource.
- */
+/** Records a check, and looks up an unfinished creation. */
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
@@ -158,8 +155,8 @@ async function recordAndInspectCheck(
     const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, imported, importedBefore });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
-    if (entry?.key === heldKey) await journal?.remove(heldKey);
-    else tracker.extend(urn, { retried: entry });
+    tracker.extend(urn, { entry });
+    if (entry !== undefined) tracker.claim(entry.key, urn, { isManager: true });
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ finished: heldKey }));
     return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
