@@ -79,6 +79,8 @@ export class Journal {
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
+  /** For each file that an `up` would move to this endpoint, the entry that a preview uses instead. */
+  private readonly previewed = new Map<string, Entry>();
   private isTidy = false;
 
   constructor(private readonly options: JournalOptions) {
@@ -160,12 +162,22 @@ export class Journal {
     return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
-  /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */
-  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
+  /**
+   * Moves the entries of a stack from former endpoints of the service to the current endpoint. In a preview, the files stay unchanged. Only
+   * the first call has an effect.
+   */
+  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean, isPreview: boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
-      for (const entry of await this.entriesAtStart())
-        if (stackOf(entry.urn) === stack && isFormer(entry)) await this.move(entry, entry);
-      this.entriesBefore = undefined;
+      const entries = [...(await this.entriesAtStart())];
+      for (const [i, entry] of entries.entries()) {
+        if (stackOf(entry.urn) !== stack || !isFormer(entry)) continue;
+        const { urn, replaces } = entry;
+        const moved = { ...entry, ...this.purposeOf({ urn, replaces }) };
+        if (isPreview) this.previewed.set(fileName(moved), moved);
+        else await this.move(entry, entry);
+        entries[i] = moved;
+      }
+      this.entriesBefore = Promise.resolve(entries);
     };
     this.former ??= moveAll();
     return this.former;
@@ -191,7 +203,7 @@ export class Journal {
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
       const text = await this.disk.read(file);
-      if (text === undefined) return undefined;
+      if (text === undefined) return this.previewed.get(fileName(purpose));
       const entry = entryFor(purpose, text);
       if (entry !== undefined) {
         this.learn(file, entry);

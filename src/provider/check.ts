@@ -198,6 +198,7 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
     stackOf(urn),
     ({ endpoint, provider }) =>
       former.includes(comparableEndpoint(endpoint)) && provider === settings.provider,
+    sessions.tracker.isPreview,
   );
 }
 
