@@ -75,7 +75,7 @@ export class Journal {
   /** For each file that this process has read, the key of the resource, which never changes. */
   private readonly resources = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
-  private readonly held = new Set<string | undefined>();
+  readonly held = new Set<string | undefined>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
@@ -111,16 +111,6 @@ export class Journal {
   /** Adds fields to the entry with the given key, if there is an entry. */
   async extend(key: string | undefined, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => this.disk.appendTo(file, hasKey(key), laterLine(more)));
-  }
-
-  /** Records that this process starts, resumes or discards a creation. */
-  hold(key: string | undefined): void {
-    this.held.add(key);
-  }
-
-  /** Reports whether this process has started or resumed a creation. */
-  isHeld(key: string): boolean {
-    return this.held.has(key);
   }
 
   /** Reads the entry for a purpose, regardless of its age. A damaged file is renamed, and a warning is printed. */
@@ -162,17 +152,13 @@ export class Journal {
     return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
-  /**
-   * Moves the entries of a stack from former endpoints of the service to the current endpoint. In a preview, the files stay unchanged. Only
-   * the first call has an effect.
-   */
+  /** Moves entries of a stack from former endpoints to the current endpoint; in a preview, only in memory. Only the first call has an effect. */
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean, isPreview: boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
       const entries = [...(await this.entriesAtStart())];
       for (const [i, entry] of entries.entries()) {
         if (stackOf(entry.urn) !== stack || !isFormer(entry)) continue;
-        const { urn, replaces } = entry;
-        const moved = { ...entry, ...this.purposeOf({ urn, replaces }) };
+        const moved = { ...entry, ...this.purposeOf({ ...entry, endpoint: this.endpoint }) };
         if (isPreview) this.previewed.set(fileName(moved), moved);
         else await this.move(entry, entry);
         entries[i] = moved;

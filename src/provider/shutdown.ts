@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { unfinishedWarning } from "../journal/entry";
@@ -93,24 +94,21 @@ const ENGINE_CHECK_MS = 1_000;
 
 /**
  * Calls `exit` as soon as the engine no longer runs, for example after a `kill -9`. Otherwise, this process might later change an object that
- * another `up` manages. The process ids of the ancestors aren't sufficient, because a shell may run between the engine and this process.
- *
- * @param address the engine's address. Without a port, there is no engine
+ * another `up` manages. The parent's process id isn't sufficient, because the parent may be a shell.
  */
 export async function exitWithEngine(address: string | undefined, exit: () => void, clock: Clock) {
   const { hostname = "", port = "" } = URL.parse(`tcp://${address}`) ?? {};
-  if (port === "") return;
+  if (port === "") return; // there is no engine
   while (await isListening(hostname, Number(port))) await clock.sleep(ENGINE_CHECK_MS);
   exit();
 }
 
 /** Reports whether a port accepts connections. An error of this machine, such as too many open files, proves nothing about the port. */
-function isListening(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port }, () => resolve(true));
-    socket.on("connect", () => socket.destroy());
-    socket.on("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
-  });
+async function isListening(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  const result: unknown = await once(socket, "connect").catch((error: unknown) => error);
+  socket.destroy();
+  return codeOf(result) !== "ECONNREFUSED";
 }
 
 /**

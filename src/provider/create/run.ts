@@ -54,7 +54,7 @@ export async function runCreation(
   isResumed: boolean,
 ): Promise<CreationEnd> {
   if (isResumed) requireSameProvider(context, begun);
-  context.session.journal.hold(begun.key);
+  context.session.journal.held.add(begun.key);
   let pending = begun;
   addSecretSource(context, requestedArguments(begun, inputs.secrets));
   try {
