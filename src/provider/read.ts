@@ -262,16 +262,9 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
     isEcho === true &&
     (name !== "name" || hasSameCharacters({ now: object.fields[wire], desired: state.name }));
   const isOtherForm = (field: Field): boolean =>
-    field.change === "replace"
-      ? isEchoed(field) || isSame
-      : isSame && !isEcho && state.shown === undefined;
-  const known = {
-    values: argumentsOf(context, state),
-    remoteValues,
-    applied,
-    isOtherForm,
-    ipAddress,
-  };
+    field.change === "replace" ? isEchoed(field) || isSame : isSame && !isEcho && state.shown === undefined;
+  const values = argumentsOf(context, state);
+  const known = { values, remoteValues, applied, isOtherForm, ipAddress };
   // A list may contain the same values in a different form. The state keeps the form of the object's own URL.
   if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], omitted: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
