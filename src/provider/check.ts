@@ -3,8 +3,8 @@ import { comparableEndpoint } from "../api/endpoint";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
-import { changedFields, withRecordedForm } from "../model/changes";
-import { generatedName, type NamedInputs, nameFailures } from "../model/names";
+import { changedFields, mentionsProperty, withRecordedForm } from "../model/changes";
+import { generatedName, hasGeneratedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { isUnknown, type Kind, pathStep } from "../model/resource-fields";
 import { secretsOf } from "../model/secrets";
@@ -34,7 +34,9 @@ export async function checkResource(
   const findings = await recordAndInspectCheck(kind, sessions, log, { olds, news });
   const checked = check(kind, { olds, news }, findings);
   const { key } = checked.inputs;
-  const isAutonamed = news.given.name === undefined || undefined;
+  // Because of `ignoreChanges`, the engine passes the former name, although a replacement gets a new one.
+  const isKept = mentionsProperty(news.ignoreChanges ?? [], "name") && hasGeneratedName(olds ?? {});
+  const isAutonamed = news.given.name === undefined || isKept || undefined;
   if (key !== undefined && !isUnknown(key))
     sessions.tracker.recordProgramValues(key, { ...programValuesOf(news), isAutonamed }, news);
   return checked;
