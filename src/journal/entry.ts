@@ -51,8 +51,6 @@ const optionalFields = {
   isLate: isTrue,
   /** The ids of objects that resources have imported since the creation started. An imported object belongs to the importing resource. */
   imported: areTexts,
-  /** The process that last resumed the creation. An earlier process may still be running, although its CLI was killed. */
-  resumedBy: isText,
   /** Whether to keep the entry until a check finds the resource in the state. The engine may save resources only at the end of its run. */
   isKept: isTrue,
 };
@@ -71,16 +69,16 @@ export interface Entry
     Partial<Values<typeof optionalFields, undefined>> {}
 
 /** The fields that later lines in the file of an entry add. */
-export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported" | "resumedBy">;
+export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported">;
 
 export function firstLine(entry: Entry): string {
-  const { operation: _, id: __, imported: ___, resumedBy: ____, ...begun } = entry;
+  const { operation: _, id: __, imported: ___, ...begun } = entry;
   return `${JSON.stringify(begun)}\n`;
 }
 
 /** Returns a later line of the file. A killed process may have left the previous line incomplete, so the line starts with a line break. */
-export function laterLine({ operation, id, imported, resumedBy }: EntryUpdate): string {
-  return `\n${JSON.stringify({ operation, id, imported, resumedBy })}\n`;
+export function laterLine({ operation, id, imported }: EntryUpdate): string {
+  return `\n${JSON.stringify({ operation, id, imported })}\n`;
 }
 
 /** Parses the file of an entry. Skips incomplete later lines. Returns `undefined` if the first line is incomplete. */

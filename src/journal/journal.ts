@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { type Disk, Files, withDiskTimeout } from "./disk";
 import {
@@ -21,7 +20,7 @@ import { DeletionRequests, RunFacts } from "./run-facts";
 /** The fields of an entry that are known before the request is sent. */
 export type NewEntry = Omit<
   Entry,
-  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "resumedBy" | "isKept"
+  "organization" | "backend" | "endpoint" | "operation" | "id" | "imported" | "isKept"
 >;
 
 /** The purpose of a creation within this stack. */
@@ -66,8 +65,6 @@ export class Journal {
   readonly run: RunFacts;
   readonly deletions: DeletionRequests;
   readonly endpoint: string;
-  /** A unique id of this process, which is part of each entry. */
-  private readonly self = randomUUID();
   private readonly cwd: string;
   private readonly disk: Files;
   private readonly warned = new Set<string>();
@@ -78,10 +75,12 @@ export class Journal {
   /** For each file that this process has read, the key of the resource, which never changes. */
   private readonly resources = new Map<string, string>();
   /** The keys of the creations that this process has started or resumed. */
-  private readonly held = new Set<string | undefined>();
+  readonly held = new Set<string | undefined>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
   private former?: Promise<void>;
+  /** For each file that an `up` would move to this endpoint, the entry that a preview uses instead. */
+  private readonly previewed = new Map<string, Entry>();
   private isTidy = false;
 
   constructor(private readonly options: JournalOptions) {
@@ -105,7 +104,6 @@ export class Journal {
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
       const other = entryFor(purpose, await this.disk.write(file, text, mayGo));
       this.learn(file, other ?? begun);
-      if (other === undefined) this.held.add(begun.key);
       return other;
     });
   }
@@ -113,28 +111,6 @@ export class Journal {
   /** Adds fields to the entry with the given key, if there is an entry. */
   async extend(key: string | undefined, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => this.disk.appendTo(file, hasKey(key), laterLine(more)));
-  }
-
-  /** Records that this process resumes or discards a creation. */
-  async resume(key: string | undefined): Promise<void> {
-    await this.withFileOf(key, async (file) => {
-      await this.disk.appendTo(file, hasKey(key), laterLine({ resumedBy: this.self }));
-      this.held.add(key);
-    });
-  }
-
-  /** Reports whether this process has started or resumed a creation. */
-  isHeld(key: string): boolean {
-    return this.held.has(key);
-  }
-
-  /** Reports whether another process has resumed the creation after this process started or resumed it. */
-  async isTakenOver(key: string | undefined): Promise<boolean> {
-    const file = this.held.has(key) ? this.files.get(key) : undefined;
-    const text = file && (await this.safely(async () => (await this.disk.read(file)) ?? ""));
-    if (text === undefined) return false; // there is no entry, or the journal can't be used
-    const entry = parseEntry(text);
-    return entry?.key !== key || (entry?.resumedBy ?? this.self) !== this.self;
   }
 
   /** Reads the entry for a purpose, regardless of its age. A damaged file is renamed, and a warning is printed. */
@@ -176,12 +152,18 @@ export class Journal {
     return text?.startsWith(key) ?? false; // each mark appends the key
   }
 
-  /** Moves the entries of a stack from former endpoints of the service to the current endpoint. Only the first call has an effect. */
-  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
+  /** Moves entries of a stack from former endpoints to the current endpoint; in a preview, only in memory. Only the first call has an effect. */
+  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean, isPreview: boolean): Promise<void> {
     const moveAll = async (): Promise<void> => {
-      for (const entry of await this.entriesAtStart())
-        if (stackOf(entry.urn) === stack && isFormer(entry)) await this.move(entry, entry);
-      this.entriesBefore = undefined;
+      const entries = [...(await this.entriesAtStart())];
+      for (const [i, entry] of entries.entries()) {
+        if (stackOf(entry.urn) !== stack || !isFormer(entry)) continue;
+        const moved = { ...entry, ...this.purposeOf({ ...entry, endpoint: this.endpoint }) };
+        if (isPreview) this.previewed.set(fileName(moved), moved);
+        else await this.move(entry, entry);
+        entries[i] = moved;
+      }
+      this.entriesBefore = Promise.resolve(entries);
     };
     this.former ??= moveAll();
     return this.former;
@@ -207,7 +189,7 @@ export class Journal {
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
       const text = await this.disk.read(file);
-      if (text === undefined) return undefined;
+      if (text === undefined) return this.previewed.get(fileName(purpose));
       const entry = entryFor(purpose, text);
       if (entry !== undefined) {
         this.learn(file, entry);

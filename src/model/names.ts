@@ -42,7 +42,7 @@ function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
 }
 
 /** Reports whether the provider generated the name of a resource. The name may have been changed since then. */
-function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
+export function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;
   return isAutonamed === true || hasRandomName({ key, name });
 }

@@ -229,7 +229,7 @@ export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
 }
 
 /** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
-export function hasSameCharacters({ now, desired }: ComparedProperty): boolean {
+export function hasSameCharacters({ now, desired }: Pick<Compared, "now" | "desired">): boolean {
   if (typeof now !== "string" || typeof desired !== "string" || isAddress(now)) return false;
   const [shown, wanted] = [now, desired].map((text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
   return shown !== "" && shown === wanted;

@@ -3,8 +3,8 @@ import { comparableEndpoint } from "../api/endpoint";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
-import { changedFields, withRecordedForm } from "../model/changes";
-import { generatedName, type NamedInputs, nameFailures } from "../model/names";
+import { changedFields, mentionsProperty, withRecordedForm } from "../model/changes";
+import { generatedName, hasGeneratedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { isUnknown, type Kind, pathStep } from "../model/resource-fields";
 import { secretsOf } from "../model/secrets";
@@ -34,7 +34,9 @@ export async function checkResource(
   const findings = await recordAndInspectCheck(kind, sessions, log, { olds, news });
   const checked = check(kind, { olds, news }, findings);
   const { key } = checked.inputs;
-  const isAutonamed = news.given.name === undefined || undefined;
+  // Because of `ignoreChanges`, the engine passes the former name, although a replacement gets a new one.
+  const isKept = mentionsProperty(news.ignoreChanges ?? [], "name") && hasGeneratedName(olds ?? {});
+  const isAutonamed = news.given.name === undefined || isKept || undefined;
   if (key !== undefined && !isUnknown(key))
     sessions.tracker.recordProgramValues(key, { ...programValuesOf(news), isAutonamed }, news);
   return checked;
@@ -132,10 +134,7 @@ interface CheckFindings {
   readonly failure?: string;
 }
 
-/**
- * Records a check, and looks up an unfinished creation. Removes the journal entry if the prior inputs prove that the state contains the
- * resource.
- */
+/** Records a check, and looks up an unfinished creation. */
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
@@ -158,8 +157,8 @@ async function recordAndInspectCheck(
     const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, imported, importedBefore });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
-    if (entry?.key === heldKey) await journal?.remove(heldKey);
-    else tracker.extend(urn, { retried: entry });
+    tracker.extend(urn, { entry });
+    if (entry !== undefined) tracker.claim(entry.key, urn, { isManager: true });
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ finished: heldKey }));
     return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
@@ -201,6 +200,7 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
     stackOf(urn),
     ({ endpoint, provider }) =>
       former.includes(comparableEndpoint(endpoint)) && provider === settings.provider,
+    sessions.tracker.isPreview,
   );
 }
 

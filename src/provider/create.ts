@@ -173,8 +173,8 @@ async function createNew(
 }
 
 /**
- * Joins a creation that another process has started in the meantime, for example a process that is still running although its CLI was
- * killed. Both processes send the same request with the same key, so the service creates only one object (§4.7).
+ * Joins a creation that another process has started in the meantime, for example after `pulumi cancel` has removed the lock of a running
+ * command. Both processes send the same request with the same key, so the service creates only one object (§4.7).
  */
 async function joinOtherProcess(context: Context, inputs: Desired, other: Entry, body: string) {
   if (other.body !== body) {

@@ -33,7 +33,7 @@ export async function diffResource(
   const { urn } = news;
   const { key, importId: importedBefore, isResumed, pending } = olds;
   const { journal, tracker } = sessions;
-  const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
+  const { checkedWithOlds = false, isChanged, imported, entry } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   const object = sessions.identityOf(kind, id);
   // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
@@ -49,8 +49,9 @@ export async function diffResource(
     throw new CloudInfraError("import_differs", message, { hint });
   }
   const isDecided = isInUse && !tracker.isPreview;
-  if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
-    await journal?.remove(retried.key);
+  // The entry of a placeholder may contain objects that other resources have imported.
+  if (!isPlaceholder(id) && (entry?.id === id || [key, pending?.key].includes(entry?.key)))
+    await journal?.remove(entry?.key);
   const answer = await judged();
   // After a change of the endpoint, the engine would create a replacement before the deletion of the old object fails.
   const session = sessions.openIfConfigured();
@@ -108,8 +109,8 @@ export async function diffResource(
     if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of possiblePurposes(urn, key)) {
       if (!checkedWithOlds && purpose.replaces === undefined) continue;
-      const entry = await journal?.read(purpose);
-      if (entry !== undefined && !isRecordedInState(entry, { key, keyAt: olds.keyAt, id }))
+      const found = await journal?.read(purpose);
+      if (found !== undefined && !isRecordedInState(found, { key, keyAt: olds.keyAt, id }))
         return { ...plainly, changes: true };
     }
     // Without an update, secret arguments and the outputs that are derived from them would stay in plaintext in the state.

@@ -5,7 +5,7 @@ import { systemClock } from "../polling/clock";
 import { Sessions } from "./context";
 import { type ProviderEnvironment, providerOf } from "./host";
 import { EngineLog } from "./progress";
-import { Shutdown } from "./shutdown";
+import { exitWithEngine, Shutdown } from "./shutdown";
 
 const problem = nodeProblem();
 if (problem !== undefined) throw new Error(problem);
@@ -13,6 +13,7 @@ if (problem !== undefined) throw new Error(problem);
 /** The engine's address, which is the same for all provider processes of a run. */
 const engine = process.argv.at(-1);
 const log = new EngineLog(engine);
+void exitWithEngine(engine, () => process.exit(1), systemClock);
 
 /** The environment that the calls for projects and instances share. */
 const surroundings: ProviderEnvironment = {

@@ -4,6 +4,7 @@ import { sameValue } from "../model/changes";
 import { compareRemoteValues, type DriftResult } from "../model/drift";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
+import { hasSameCharacters } from "../model/property-comparison";
 import { toProgramValue, withRecordedKeyCase } from "../model/remote-values";
 import { type Arguments, type Field, projectKind, type RemoteValues } from "../model/resource-fields";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
@@ -255,16 +256,15 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
   const { remoteValues = {}, applied = {}, isEcho, ipAddress } = state;
   const isSame = isManaged(state) && hasRevisionOf(object, state);
   // Before the first read, only the reply to the creation request contains the object. If the object has been read only from a list, its
-  // own URL may return the same values in a different form. A value that can't change in place never changes at the same revision.
-  const isOtherForm = ({ change }: Field): boolean =>
-    change === "replace" ? isEcho === true || isSame : isSame && !isEcho && state.shown === undefined;
-  const known = {
-    values: argumentsOf(context, state),
-    remoteValues,
-    applied,
-    isOtherForm,
-    ipAddress,
-  };
+  // own URL may return the same values in a different form. A value that can't change in place never changes at the same revision. Another
+  // user may have renamed a project, but a reference such as the region can't change.
+  const isEchoed = ({ name, wire }: Field): boolean =>
+    isEcho === true &&
+    (name !== "name" || hasSameCharacters({ now: object.fields[wire], desired: state.name }));
+  const isOtherForm = (field: Field): boolean =>
+    field.change === "replace" ? isEchoed(field) || isSame : isSame && !isEcho && state.shown === undefined;
+  const values = argumentsOf(context, state);
+  const known = { values, remoteValues, applied, isOtherForm, ipAddress };
   // A list may contain the same values in a different form. The state keeps the form of the object's own URL.
   if (!object.isFromOwnUrl && !isEcho && isSame) return { ...known, drifted: [], omitted: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);

@@ -30,8 +30,8 @@ export interface TrackedResource {
   readonly resumes?: CreationPurpose | undefined;
   /** A journal entry for this URN that belongs to the previous resource with this URN, and the current URN of that resource. */
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
-  /** A journal entry whose key is newer than the first key of the resource. The diff determines whether the state contains the object. */
-  readonly retried?: Entry | undefined;
+  /** The journal entry of the resource. The diff removes the entry if the state contains the object. */
+  readonly entry?: Entry | undefined;
   readonly placeholder?: Pending | undefined;
   readonly imported?: string | undefined;
   /** The id in the `import` option when the state was saved. The object with this id is already imported. */
@@ -116,7 +116,7 @@ export class ResourceTracker {
 
   extend(
     urn: string,
-    more: Pick<TrackedResource, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
+    more: Pick<TrackedResource, "resumes" | "displaces" | "entry" | "formerUrns" | "importedBefore">,
   ): void {
     this.resources.set(urn, { ...this.get(urn), ...more });
   }

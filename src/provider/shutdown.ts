@@ -1,4 +1,6 @@
-import { CloudInfraError } from "../diagnostics/error";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { unfinishedWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
 import type { Recorded } from "../model/state";
@@ -85,6 +87,28 @@ export class Shutdown {
 
 function interrupted(signal: NodeJS.Signals): CloudInfraError {
   return new CloudInfraError("aborted", `the command was interrupted by ${signal}`);
+}
+
+/** The time between two checks of the engine, in milliseconds. A later `up` takes longer to start. */
+const ENGINE_CHECK_MS = 1_000;
+
+/**
+ * Calls `exit` as soon as the engine no longer runs, for example after a `kill -9`. Otherwise, this process might later change an object that
+ * another `up` manages. The parent's process id isn't sufficient, because the parent may be a shell.
+ */
+export async function exitWithEngine(address: string | undefined, exit: () => void, clock: Clock) {
+  const { hostname = "", port = "" } = URL.parse(`tcp://${address}`) ?? {};
+  if (port === "") return; // there is no engine
+  while (await isListening(hostname, Number(port))) await clock.sleep(ENGINE_CHECK_MS);
+  exit();
+}
+
+/** Reports whether a port accepts connections. An error of this machine, such as too many open files, proves nothing about the port. */
+async function isListening(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  const result: unknown = await once(socket, "connect").catch((error: unknown) => error);
+  socket.destroy();
+  return codeOf(result) !== "ECONNREFUSED";
 }
 
 /**

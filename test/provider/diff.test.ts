@@ -12,6 +12,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "./samples";
+import { changed, existingInstance, startService } from "./service";
 import { check, diff } from "./typed";
 
 const full: Properties = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -153,6 +154,18 @@ describe("what comes first in a replacement", () => {
 
   test("the creation, where the name is made up: the new one has another", () => {
     expect(changeTo({ image: "debian-14", __autonamed: true }).deleteBeforeReplace).toBe(false);
+  });
+});
+
+test("an instance whose generated name is in `ignoreChanges` is created before the old one is deleted", async () => {
+  const service = await startService();
+  const saved = await existingInstance(service, { name: undefined });
+  // Because of `ignoreChanges`, the engine passes the recorded name.
+  const news = { ...changed(saved, { image: "debian-14" }), __ignoreChanges: ["name"] };
+  const { inputs } = await service.instances.check(saved.inputs, news);
+  expect(await service.instances.diff(saved.id, saved.state, inputs)).toMatchObject({
+    replaces: ["image"],
+    deleteBeforeReplace: false,
   });
 });
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { oneInstance } from "./one-instance";
+import { UNKNOWN_TEXT } from "./samples";
 import { changed, existingInstance, existingProject, failureOf, startService } from "./service";
 
 const elsewhere = "https://old.example.com/v1";
@@ -60,3 +62,27 @@ describe("formerEndpoints", () => {
     expect(props).toHaveProperty("__endpoint", service.emulator.endpoint);
   });
 });
+
+test.each(["creation", "replacement"])(
+  "a preview with a former endpoint shows an unfinished %s, and doesn't change its journal entry",
+  async (unfinished) => {
+    const { service, web } = await oneInstance();
+    if (unfinished === "replacement") await web.up();
+    const olds = web.saved;
+    await web.killedUp({ image: "debian-14" }, { deleteBeforeReplace: false });
+    const entry = await web.entry();
+    const { instances } = await service.newProviders({
+      endpoint: "https://new.example.com/v1",
+      formerEndpoints: service.emulator.endpoint,
+    });
+    const unknown = web.news({ __key: UNKNOWN_TEXT, __keyAt: UNKNOWN_TEXT });
+    const { failures, inputs } = await instances.check(olds?.inputs ?? {}, unknown);
+    expect(failures).toEqual([]);
+    if (olds === undefined) expect(inputs.__key).toBe(entry?.key);
+    else expect(await instances.diff(olds.id, olds.state, inputs)).toMatchObject({ changes: true });
+    expect(await web.entry()).toEqual(entry);
+    service.emulator.finishOperations();
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  },
+);

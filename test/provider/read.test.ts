@@ -48,6 +48,24 @@ describe("a refresh without a change", () => {
 });
 
 describe("drift", () => {
+  test("includes a project that somebody else renames before its first refresh", async () => {
+    const service = await startService();
+    const saved = await existingProject(service, { name: "shop" });
+    service.emulator.edit(saved.id, { name: "renamed" });
+    expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name: "renamed" } });
+  });
+
+  test.each([
+    ["a slug", { name: "my-shop" }],
+    ["a region's id", { region: "reg-1" }],
+  ])("doesn't include %s that the first refresh of a project returns", async (_what, normalized) => {
+    const service = await startService();
+    const saved = await existingProject(service, { name: "My Shop" });
+    service.emulator.edit(saved.id, normalized);
+    const { name, region } = saved.inputs;
+    expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name, region } });
+  });
+
   test.each([
     ["name", { name: "other" }, "other"],
     ["image", { image: "debian-14" }, "debian-14"],

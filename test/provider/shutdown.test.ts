@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -7,6 +9,8 @@ import type { LoggedRequest } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
 import type { Properties } from "../../src/model/state";
 import { InitializationError } from "../../src/provider/host";
+import { exitWithEngine } from "../../src/provider/shutdown";
+import { FakeClock } from "../polling/fake-clock";
 import { OneInstance, URN } from "./one-instance";
 import { instanceNews, KEY } from "./samples";
 import {
@@ -214,4 +218,30 @@ test("a deletion that a signal interrupts is an error, and a second signal ends 
   expect(service.signals.heard).toBe(0);
   expect(await said).toContain("interrupted by SIGINT");
   expect(service.warnings).toEqual([]);
+});
+
+test("a process exits as soon as its engine no longer runs", async () => {
+  const engine = createServer().listen(0, "127.0.0.1");
+  await once(engine, "listening");
+  const address = Object(engine.address());
+  const clock = new FakeClock();
+  const exit = vi.fn();
+  const ended = exitWithEngine(`127.0.0.1:${address.port}`, exit, clock);
+  for (const checks of [1, 2, 3]) {
+    await vi.waitFor(() => expect(clock.sleeps).toHaveLength(checks));
+    await clock.advance(1_000);
+  }
+  expect(exit).not.toHaveBeenCalled();
+  engine.close();
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+  await clock.advance(1_000);
+  await ended;
+  expect(exit).toHaveBeenCalledOnce();
+});
+
+test("a process without an engine doesn't exit", async () => {
+  const exit = vi.fn();
+  await exitWithEngine("/path/of/a/script.js", exit, new FakeClock());
+  await exitWithEngine(undefined, exit, new FakeClock());
+  expect(exit).not.toHaveBeenCalled();
 });

@@ -29,7 +29,6 @@ import { claimResumed } from "../object-ownership";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
-import { requireNotTakenOver } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
@@ -100,7 +99,6 @@ export async function completeCreation(
     isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));
   if (isAsAsked) return state;
   try {
-    await requireNotTakenOver(context, object.id, pending);
     return (await applyUpdate(context, object.id, state, inputs, {}, [])).outs;
   } catch (error) {
     await context.session.journal.extend(pending.key, { id: object.id }); // the engine saves the object

@@ -141,9 +141,10 @@ async function releaseObject(creators: readonly Entry[], context: Context, objec
   const { journal } = context.session;
   for (const entry of creators) {
     const { key } = entry;
-    if (entry.id === object.id || (!journal.isHeld(key) && (await hasCreated(context, entry, object)))) {
+    if (entry.id === object.id || (!journal.held.has(key) && (await hasCreated(context, entry, object)))) {
       // A check may have assigned the key of the creation to its resource. A request with this key would return the imported object.
       await markFinished(context, { key });
+      await journal.mark(key, "given-up"); // the state may contain the creation
       await journal.remove(key);
     } else await journal.extend(key, { imported: [object.id] });
   }

@@ -54,7 +54,7 @@ export async function runCreation(
   isResumed: boolean,
 ): Promise<CreationEnd> {
   if (isResumed) requireSameProvider(context, begun);
-  if (isResumed) await context.session.journal.resume(begun.key);
+  context.session.journal.held.add(begun.key);
   let pending = begun;
   addSecretSource(context, requestedArguments(begun, inputs.secrets));
   try {
@@ -258,10 +258,4 @@ async function readCreatedObject(
   if (object !== undefined) return object;
   // A missing permission proves nothing about the object.
   throw denial ?? gone;
-}
-
-/** Throws an error if another process has resumed the creation in the meantime, and may have saved and updated the object. */
-export async function requireNotTakenOver({ session, kind }: Context, id: string, { key }: Pending) {
-  if (await session.journal.isTakenOver(key))
-    throw new CloudInfraError("conflict", `another process has resumed the creation of ${kind.name} ${id}`);
 }

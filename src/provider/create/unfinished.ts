@@ -19,7 +19,7 @@ import {
 } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { findForDeletion, requireNotTakenOver, runCreation } from "./run";
+import { findForDeletion, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
 export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces">> {
@@ -74,7 +74,10 @@ export async function findUnfinishedCreation(
   const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
   const isOver = seen.placeholder === undefined || (await isFinishedOrGivenUp(context, seen.placeholder));
-  const placeholder = isOver ? undefined : { ...seen.placeholder, isInState: true };
+  // The entry of the placeholder may contain objects that other resources have imported in the meantime.
+  const own = isOver || seen.key === undefined ? undefined : await session.journal.find(seen.key);
+  const isSame = own?.key === seen.placeholder?.key;
+  const placeholder = isOver ? undefined : { ...seen.placeholder, ...(isSame && own), isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
   const isFormer = resumes.urn !== urn;
@@ -87,8 +90,7 @@ export async function findUnfinishedCreation(
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
   if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
-  if (placeholder.key === entry.key) return { ...placeholder, ...entry };
-  if (isRetry(entry, placeholder)) return placeholder;
+  if (placeholder.key === entry.key || isRetry(entry, placeholder)) return placeholder;
   const unfinished = unfinishedFromEntry(entry, seen.keyAt);
   const isLater = entry.at >= (placeholder.at ?? 0);
   await finishAndDiscard(context, inputs, isLater ? placeholder : unfinished);
@@ -206,7 +208,6 @@ export async function discard(
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
-  await requireNotTakenOver(context, object.id, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished)) await removeDiscarded(context, object, unfinished);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });

@@ -16,7 +16,7 @@ import {
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import type { ArgumentName, Field } from "../../model/resource-fields";
 import { secretsOf } from "../../model/secrets";
-import { type Patience, readUntil } from "../absence";
+import { readUntil } from "../absence";
 import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, namesOf } from "./conflict-table";
@@ -35,7 +35,8 @@ export type WriteResult =
 const MAX_ATTEMPTS = 4;
 
 /**
- * Returns the object from which to build the body of the update, and whether the object already has the desired values.
+ * Returns the object from which to build the body of the update, and whether the object already has the desired values. The update is sent
+ * in any case, unless it may overwrite omitted properties.
  *
  * @param current the object as it was just read
  * @throws CloudInfraError `revision_conflict` with a three-way comparison. In that case, nothing is overwritten
@@ -45,13 +46,11 @@ export async function prepareWrite(
   change: Change,
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
-  // Otherwise, the object may be newer than the state, or older because a list lags. Only a PUT or another read can determine which.
+  // Otherwise, the object may be newer than the state, or older because reads lag. Only a PUT or another read can determine which.
   const isAgain = hasRevisionOf(current, change.olds) || judged(context, change, current) === "retry";
   const before = isAgain ? current : await newerThan(context, change, current);
-  if (mayBeInOtherForm(before, change.olds)) return { before, isMade: false };
-  // Some services keep the revision when a value changes, such as a label.
-  const isApplied = verdict(context, change, before) === "applied";
-  return { before, isMade: isApplied && !hasRevisionOf(before, change.olds) };
+  const isMade = !mayBeInOtherForm(before, change.olds) && verdict(context, change, before) === "applied";
+  return { before, isMade };
 }
 
 /**
@@ -75,7 +74,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (answer.sent)
         beforeUnknown = mayBeInOtherForm(before, change.olds) ? [] : compare(context, change, before);
       // The service has a different revision, so a read that returns the same revision is outdated.
-      before = await newerThan(context, change, before, "catching up");
+      before = await newerThan(context, change, before);
       if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
         return { kind: "already applied", object: before, isOthers: beforeUnknown === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
@@ -134,18 +133,13 @@ export function requireUpdatedObject(context: Context, { id, olds, news }: Chang
   return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
-/** Reads the object until its revision changes, or until lists no longer lag. */
-function newerThan(
-  context: Context,
-  change: Change,
-  before: ApiObject,
-  patience: Patience = "lag",
-): Promise<ApiObject> {
+/** Reads the object until its revision changes, or until reads no longer lag. */
+function newerThan(context: Context, change: Change, before: ApiObject): Promise<ApiObject> {
   return readUntil(
     context,
     () => requireUpdatedObject(context, change),
     ({ revision }) => revision !== before.revision,
-    () => patience,
+    () => "catching up",
   );
 }
 
@@ -204,13 +198,17 @@ function judged(
     (compared) => isChangedByOthers(compared) && !(isOwn && isToChange(compared)) && !isKnown(compared),
   );
   if (conflict.length > 0) return conflict;
-  if (isOwn || properties.filter(isToChange).every(isProven)) return "applied";
-  if (object.revision === undefined || isRecorded) return "retry";
   // Many services omit empty fields, so an omitted property may be empty.
+  const isNew = object.revision !== undefined && !isRecorded;
   const omitted = properties.filter(
     ({ isShown, inState, desired, field }) =>
-      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
+      isNew && !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
+  // The object may be older than the state. A PUT reveals this, but may overwrite changes to omitted properties.
+  const isUnproven = beforeUnknown === undefined && omitted.length === 0;
+  const isMade = isOwn || (!isUnproven && properties.filter(isToChange).every(isProven));
+  // A former value that is desired again proves nothing, because an earlier update may still replace it.
+  if (isMade) return change.unsettled === undefined ? "applied" : "retry";
   return omitted.length === 0 ? "retry" : omitted;
 }
 
@@ -223,8 +221,6 @@ function verdict(
   refusal?: CloudInfraError,
 ): "applied" | "retry" {
   const found = judged(context, change, object, beforeUnknown);
-  // A former value that is desired again proves nothing, because an earlier update may still replace it.
-  if (found === "applied" && change.unsettled !== undefined) return "retry";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found, secrets);

@@ -364,3 +364,22 @@ test("an import ends the finished creation of another resource, so that a new re
   expect(service.warnings).toEqual([]);
   expect(service.emulator.instances.size).toBe(2);
 });
+
+test.each(["running", "finished"])(
+  "an object that a resource has imported isn't deleted as the object of a placeholder whose operation is %s",
+  async (operation) => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ name: "web", __timeouts: { create: "5s" } });
+    expect(web.inState().id).toMatch(/^operation/);
+    if (operation === "finished") service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    const site = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
+    await process.create(await checked(process, {}, site));
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    expect(await web.up({ name: "web2", image: "debian-14" })).toBeUndefined();
+    expect(idsOf(service)).toEqual([id, web.inState().id]);
+    expect(await web.entry()).toBeUndefined();
+  },
+);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { oneInstance, URN } from "../one-instance";
 
 describe("the journal entry of a creation that the state records is obsolete", () => {
-  test("and check removes it without a change", async () => {
+  test("and diff removes it without a change", async () => {
     const { service, web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
     const { id } = web.inState();
@@ -70,7 +70,7 @@ describe("the journal entry of a creation that the state records is obsolete", (
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("so a replacement creates a new object even if check could not remove the entry", async () => {
+  test("so a replacement creates a new object even if the entry could not be removed", async () => {
     const { web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
     const { id: _id, ...entry } = await web.journalEntry();
