@@ -77,6 +77,8 @@ const TOKEN_REJECTIONS = /(expired|invalid|revoked)[\w-]*token|token[\w-]*(expir
 /** The maximum number of trace ids to keep, which is sufficient for an outage in which many requests fail concurrently. */
 const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
+/** The statuses of gateways that have received no reply from the service. Such a failure is never stored. */
+const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 504]);
 
 /**
  * Creates a function that identifies failures that the service may have stored for an idempotency key (§4.7). A trace id proves something
@@ -97,7 +99,8 @@ export function createFailureMemory(): (attempt: Attempt, request: string | symb
     requests.set(traceId, owner);
     const [oldest = ""] = requests.keys();
     if (requests.size > MAX_REMEMBERED_IDS) requests.delete(oldest);
-    if (owner === SHARED || status < 500 || typeof request !== "string") return undefined;
+    if (owner === SHARED || status < 500 || GATEWAY_STATUSES.has(status)) return undefined;
+    if (typeof request !== "string") return undefined;
     return isDerivedFrom(request, traceId) ? undefined : JSON.stringify([status, body]);
   };
 }

@@ -198,6 +198,10 @@ describe("a failure that the service has stored for a key", () => {
     },
   );
 
+  it.each([502, 504])("isn't assumed if the reply is a gateway's (%d)", async (status) => {
+    expect(await create(failing("edge-12", status))).toMatchObject({ replayed: false, attempts: 8 });
+  });
+
   it("isn't assumed if an attempt in between failed in another way", async () => {
     expect(await create(failing("tr-1"), { status: 503 }, failing("tr-1"))).toMatchObject({
       replayed: false,

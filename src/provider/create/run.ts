@@ -69,8 +69,9 @@ export async function runCreation(
     }
     const sent = await sendRequest(context, inputs, pending, isResumed);
     if ("kind" in sent) return sent;
-    if (sent.operation.id === pending.operation?.id)
-      return await findRecordedObject(context, inputs, pending);
+    // The reply to a key never changes (§4.7), so a different operation means that the service doesn't know the key.
+    if (pending.operation !== undefined)
+      return await findRecordedObject(context, inputs, pending, sent.operation.id !== pending.operation.id);
     const operation = operationRecord(sent.operation);
     pending = { ...pending, operation };
     await context.session.journal.extend(pending.key, { operation });
@@ -122,7 +123,12 @@ async function sendRequest(
  * Finds the object of a creation whose operation and idempotency key can't be used. A missing object proves nothing, so the outcome is
  * unknown (`key_expired`).
  */
-async function findRecordedObject(context: Context, inputs: Desired, pending: Begun): Promise<CreationEnd> {
+async function findRecordedObject(
+  context: Context,
+  inputs: Desired,
+  pending: Begun,
+  wasSent = false,
+): Promise<CreationEnd> {
   const { kind, session } = context;
   const { id } = pending;
   if (id !== undefined && !session.tracker.wasDeleted(identityOf(context, id))) {
@@ -130,7 +136,7 @@ async function findRecordedObject(context: Context, inputs: Desired, pending: Be
     if (object !== undefined && compareCreated(object, pending, undefined, inputs.key) === "same")
       return { kind: "created", object };
   }
-  throw await outcomeUnknown(context, inputs, pending);
+  throw await outcomeUnknown(context, inputs, pending, { wasSent });
 }
 
 /** Confirms that the object still exists, because the service replays its first reply to a key even if the object was deleted (§4.7). */

@@ -186,8 +186,9 @@ async function runAndDiscard(context: Context, inputs: Desired, unfinished: Unfi
     if (!(error instanceof PartialState)) throw error;
     const { why } = error;
     // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
-    if (why.code === "timeout" && why.resultId !== undefined)
-      return { object: await findForDeletion(context, why.resultId, unfinished) };
+    const { code, resultId: id } = why;
+    if (code === "timeout" && id !== undefined)
+      return { object: (await findForDeletion(context, id, unfinished)) ?? { id, fields: {} } };
     const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
     const hint =
       `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +

@@ -130,7 +130,11 @@ class Row extends EngineCalls {
   private async destroy(provider: HostProvider, refresh: boolean): Promise<void> {
     const from = this.scene.served.exchanges.length;
     const id = this.isDeleted ? undefined : this.saved?.id;
+    const { secretIsTold } = this.scene;
+    // Without a program, the provider knows only the secrets in the state. A refresh may have removed the secrets of a failed update.
+    this.scene.secretIsTold ||= !this.scene.containsSecret(JSON.stringify(this.saved ?? {}));
     await this.destroyWith(provider, refresh);
+    this.scene.secretIsTold = secretIsTold;
     if (id !== undefined) claimsOf(this.scene).destroyed(id, from);
   }
 

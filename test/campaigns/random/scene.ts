@@ -67,6 +67,10 @@ export class Scene {
     if (!this.secretIsTold) this.look(this.secret, where, text);
   }
 
+  containsSecret(text: string): boolean {
+    return this.secret.in(text) !== undefined;
+  }
+
   private look(canary: Canary, where: string, text: string): void {
     const found = canary.in(text);
     if (found !== undefined) this.broke(`${canary.name}, ${found.how}, in ${where}: ${text}`);

@@ -26,6 +26,17 @@ describe("an interrupted creation whose operation can't be found", () => {
     expect(await web.journalEntry()).toEqual(before);
   });
 
+  test("is not replaced silently if the token belongs to an account that doesn't know the key, either", async () => {
+    const { service, web, operation, id } = await purged();
+    service.emulator.remove(operation);
+    service.emulator.behaviour.keyRetentionMs = 0;
+    const said = await web.up();
+    const [, other] = service.emulator.instances.keys();
+    expect(said).toContain(`the service lists ${id}, ${other} with the same name`);
+    expect(said).not.toContain("Nothing was created");
+    expect((await web.journalEntry()).operation?.id).toBe(operation);
+  });
+
   test.each([
     ["its key is still valid", Date.now()],
     ["its key has expired", Date.now() - 30 * 3_600_000],
