@@ -1,5 +1,4 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import type { Entry } from "../journal/entry";
 import { generateKey, isValidKey, keyAfter, nextKey } from "../model/idempotency-key";
 import { sentFields } from "../model/pending";
 import { creationBody } from "../model/request-body";
@@ -145,7 +144,7 @@ async function createNew(
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
-    if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
+    if (other !== undefined) throw createdElsewhere();
     await journal.remove(former);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
@@ -172,18 +171,10 @@ async function createNew(
   }
 }
 
-/**
- * Joins a creation that another process has started in the meantime, for example after `pulumi cancel` has removed the lock of a running
- * command. Both processes send the same request with the same key, so the service creates only one object (§4.7).
- */
-async function joinOtherProcess(context: Context, inputs: Desired, other: Entry, body: string) {
-  if (other.body !== body) {
-    const message = "another process is creating the resource with different arguments";
-    const hint = "Run `pulumi up` again to resume that creation. Nothing is created twice";
-    throw new CloudInfraError("conflict", message, { hint });
-  }
-  const resumed = await resumeCreation(context, inputs, { ...other, isInState: false });
-  return resumed ?? createNew(context, inputs, nextKey(other.key));
+/** Returns the error for a creation that another process has started since the check, for example after `pulumi cancel`. */
+function createdElsewhere(): CloudInfraError {
+  const hint = "Run `pulumi up` again to resume that creation. Nothing is created twice";
+  return new CloudInfraError("conflict", "another process is creating the resource", { hint });
 }
 
 /** Returns the key of the resource of an instance's project, if this stack manages the project. */
