@@ -26,6 +26,8 @@ type PathSteps = readonly (string | number)[];
 export interface ChangeOptions {
   readonly ignoreChanges?: PropertyPaths | undefined;
   readonly replaceOnChanges?: PropertyPaths | undefined;
+  /** Whether a replacement would have the same generated name, because `pulumi:autonaming` adds no random part. */
+  readonly keepsName?: boolean | undefined;
 }
 
 /**

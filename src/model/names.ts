@@ -41,6 +41,11 @@ function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   return knownKey === undefined ? UNKNOWN : name + nameSuffix(knownKey);
 }
 
+/** Reports whether a replacement would have the same generated name, because the name has no random part. */
+export function keepsName(kind: Kind, olds: NamedInputs | undefined, news: Declared): boolean {
+  return newName(kind, {}, { ...news, key: undefined }) === olds?.name;
+}
+
 /** Reports whether the provider generated the name of a resource. The name may have been changed since then. */
 export function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;

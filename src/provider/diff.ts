@@ -75,7 +75,7 @@ export async function diffResource(
     const given = checkedWithOlds || tracker.isRefreshed(object) ? news : { ...news, ...prior };
     const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const fields = withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted });
-    const plainly = diff(fields, olds, wanted);
+    const plainly = diff(fields, olds, options.keepsName ? { ...wanted, isAutonamed: undefined } : wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id) && (await journal?.isMarked(pending?.key, "given-up"))) {
       const next = isNewImport ? `importing ${kind.name} ${imported}` : `creating another ${kind.name}`;

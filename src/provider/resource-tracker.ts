@@ -67,7 +67,7 @@ export class ResourceTracker {
   private readonly holders = new Map<string | undefined, string>();
   /** The values that the program sets in this run, by the key of the resource. */
   private readonly programValues = new Map<string | undefined, ProgramValues>();
-  /** The options `ignoreChanges` and `replaceOnChanges`, by the key of the resource. */
+  /** The options that affect the diff, by the key of the resource. */
   private readonly options = new Map<string | undefined, ChangeOptions>();
   /** The option `retainOnDelete`, by the key and by the URN of the resource. */
   private readonly retained = new Map<string, boolean>();
@@ -190,10 +190,10 @@ export class ResourceTracker {
   recordProgramValues(
     key: string,
     now: ProgramValues,
-    { ignoreChanges, replaceOnChanges }: ChangeOptions = {},
+    { ignoreChanges, replaceOnChanges, keepsName }: ChangeOptions = {},
   ): void {
     this.programValues.set(key, now);
-    this.options.set(key, { ignoreChanges, replaceOnChanges });
+    this.options.set(key, { ignoreChanges, replaceOnChanges, keepsName });
   }
 
   ignoredBy(key: string | undefined): PropertyPaths {

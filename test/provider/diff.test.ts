@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Pulumi's name patterns use this syntax
 import { describe, expect, test } from "vitest";
 import { sameValue } from "../../src/model/changes";
 import { instanceFields, instanceKind, projectFields } from "../../src/model/resource-fields";
@@ -156,6 +157,23 @@ describe("what comes first in a replacement", () => {
     expect(changeTo({ image: "debian-14", __autonamed: true }).deleteBeforeReplace).toBe(false);
   });
 });
+
+test.each([
+  ["has no random part", "${name}", true],
+  ["has a random part", "${name}-${hex(5)}", false],
+])(
+  "an instance whose name pattern %s is deleted first in a replacement: %s",
+  async (_, pattern, isDeletedFirst) => {
+    const service = await startService();
+    const saved = await existingInstance(service, { name: undefined, __autonaming: pattern });
+    const news = { ...changed(saved, { image: "debian-14", name: undefined }), __autonaming: pattern };
+    const { inputs } = await service.instances.check(saved.inputs, news);
+    expect(await service.instances.diff(saved.id, saved.state, inputs)).toMatchObject({
+      replaces: ["image"],
+      deleteBeforeReplace: isDeletedFirst,
+    });
+  },
+);
 
 test("an instance whose generated name is in `ignoreChanges` is created before the old one is deleted", async () => {
   const service = await startService();
