@@ -47,7 +47,7 @@ export function keepsName(kind: Kind, olds: NamedInputs | undefined, news: Decla
 }
 
 /** Reports whether the provider generated the name of a resource. The name may have been changed since then. */
-export function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
+function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
   if (key === undefined || name === undefined) return false;
   return isAutonamed === true || hasRandomName({ key, name });
 }

@@ -231,7 +231,12 @@ export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
 /** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
 export function hasSameCharacters({ now, desired }: Pick<Compared, "now" | "desired">): boolean {
   if (typeof now !== "string" || typeof desired !== "string" || isAddress(now)) return false;
-  const [shown, wanted] = [now, desired].map((text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
+  const [shown, wanted] = [now, desired].map((text) =>
+    text
+      .normalize("NFKD")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]/gu, ""),
+  );
   return shown !== "" && shown === wanted;
 }
 

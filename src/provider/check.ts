@@ -4,7 +4,7 @@ import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
 import { changedFields, mentionsProperty, withRecordedForm } from "../model/changes";
-import { generatedName, hasGeneratedName, keepsName, type NamedInputs, nameFailures } from "../model/names";
+import { generatedName, hasRandomName, keepsName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { isUnknown, type Kind, pathStep } from "../model/resource-fields";
 import { secretsOf } from "../model/secrets";
@@ -35,7 +35,7 @@ export async function checkResource(
   const checked = check(kind, { olds, news }, findings);
   const { key } = checked.inputs;
   // Because of `ignoreChanges`, the engine passes the former name, although a replacement gets a new one.
-  const isKept = mentionsProperty(news.ignoreChanges ?? [], "name") && hasGeneratedName(olds ?? {});
+  const isKept = mentionsProperty(news.ignoreChanges ?? [], "name") && hasRandomName(olds ?? {});
   const isAutonamed = news.given.name === undefined || isKept || undefined;
   const options = { ...news, keepsName: keepsName(kind, olds, news) };
   if (key !== undefined && !isUnknown(key))

@@ -1,8 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Pulumi's name patterns use this syntax
+
 import { describe, expect, test } from "vitest";
 import { sameValue } from "../../src/model/changes";
 import { instanceFields, instanceKind, projectFields } from "../../src/model/resource-fields";
 import type { Properties } from "../../src/model/state";
+import { oneInstance } from "./one-instance";
 import {
   instanceNews,
   KEY,
@@ -185,6 +187,14 @@ test("an instance whose generated name is in `ignoreChanges` is created before t
     replaces: ["image"],
     deleteBeforeReplace: false,
   });
+});
+
+test("an instance whose name the program sets is deleted first, even if it was generated before and is in `ignoreChanges`", async () => {
+  const { web } = await oneInstance({ behaviour: { uniqueNames: true } });
+  await web.up({ name: undefined });
+  await web.up({ name: "web" });
+  expect(await web.up({ name: "web", image: "debian-14", __ignoreChanges: ["name"] })).toBeUndefined();
+  await web.expectOne();
 });
 
 describe("SSH keys that differ only in order, comments or options", () => {

@@ -56,11 +56,11 @@ describe("drift", () => {
   });
 
   test.each([
-    ["a slug", { name: "my-shop" }],
+    ["a slug", { name: "my-cafe" }],
     ["a region's id", { region: "reg-1" }],
   ])("doesn't include %s that the first refresh of a project returns", async (_what, normalized) => {
     const service = await startService();
-    const saved = await existingProject(service, { name: "My Shop" });
+    const saved = await existingProject(service, { name: "My Café" });
     service.emulator.edit(saved.id, normalized);
     const { name, region } = saved.inputs;
     expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name, region } });
