@@ -138,7 +138,7 @@ function adoptedAgain({ kind }: Context, id: string): CloudInfraError {
  * Returns the entries to keep until then, because their objects may be in use.
  */
 async function finishInstancesOf(context: Context, project: string, key: string | undefined) {
-  const { journal, tracker } = context.session;
+  const { journal, tracker, settings } = context.session;
   const late: Entry[] = [];
   const instances = { ...context, kind: instanceKind };
   for (const entry of await journal.list()) {
@@ -148,7 +148,9 @@ async function finishInstancesOf(context: Context, project: string, key: string 
     addSecretSource(context, requestedArguments(entry));
     if (entry.id === undefined) {
       const inputs = desired({ urn: entry.urn, project });
-      const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry(entry));
+      // Another provider may have started the creation, but this provider manages the project.
+      const unfinished = unfinishedFromEntry({ ...entry, provider: settings.provider });
+      const mayExist = await finishAndDiscard(instances, inputs, unfinished);
       if (entry.isLate && mayExist) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))

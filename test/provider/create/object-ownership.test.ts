@@ -354,7 +354,7 @@ describe("provider processes of one run", () => {
   });
 
   test.each(["created", "compared"])(
-    "agree on the project of an unfinished instance: if the project was %s, its deletion also finishes the instance",
+    "agree on the project of an unfinished instance of another provider: if the project was %s, its deletion also finishes the instance",
     async (how) => {
       const service = await startService();
       const outside = { run: `127.0.0.1:${randomUUID()}` };
@@ -368,7 +368,7 @@ describe("provider processes of one run", () => {
       }
       service.emulator.behaviour.operationMs = 3_600_000;
       const clock = new LastMoment();
-      const { instances } = await service.newProviders({}, clock, { outside });
+      const { instances } = await service.newProviders({ providerName: "eu" }, clock, { outside });
       const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
       await Promise.race([clock.reached, instances.create(news)]);
 
