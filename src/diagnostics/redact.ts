@@ -142,8 +142,7 @@ function spansIn({ text, at }: Decoding, forms: SecretForms): Span[] {
   const spans = [...forms.candidatesIn(lower)].flatMap((form) => [
     ...occurrences(lower, form),
     ...prefixes(lower, form),
-    ...truncatedPrefixes(lower, cuts, form),
-    ...truncatedSuffixes(lower, cuts, form),
+    ...truncations(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
@@ -165,21 +164,14 @@ function* prefixes(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** Finds prefixes of a secret before an ellipsis. */
-function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+/** Finds prefixes of a secret before an ellipsis, and suffixes after an ellipsis. */
+function* truncations(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: cut } of cuts) {
-    const part = lower.slice(Math.max(0, index - form.length), index);
-    const length = beginningAtEnd(part, form);
-    if (length > 0) yield [index - length, index + cut.replace(/…|\.\.\./, "").length];
-  }
-}
-
-/** Finds suffixes of a secret after an ellipsis. */
-function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  for (const { index, 0: cut } of cuts) {
+    const prefix = beginningAtEnd(lower.slice(Math.max(0, index - form.length), index), form);
+    if (prefix > 0) yield [index - prefix, index + cut.replace(/…|\.\.\./, "").length];
     const start = index + cut.length;
-    const length = endingAtStart(lower.slice(start, start + form.length), form);
-    if (length > 0) yield [start, start + length];
+    const suffix = endingAtStart(lower.slice(start, start + form.length), form);
+    if (suffix > 0) yield [start, start + suffix];
   }
 }
 
