@@ -177,19 +177,15 @@ function* truncations(lower: string, cuts: readonly RegExpExecArray[], form: str
 
 /** Returns the length of the longest suffix of a secret at the start of a text. */
 function endingAtStart(text: string, form: string): number {
-  const least = form.slice(-MIN_SECRET_LENGTH);
-  let end = text.lastIndexOf(least);
-  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH)))
-    end = text.lastIndexOf(least, end - 1);
-  return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
+  const ends = [...occurrences(text, form.slice(-MIN_SECRET_LENGTH))].map(([, end]) => end);
+  return ends.findLast((end) => form.endsWith(text.slice(0, end))) ?? 0;
 }
 
 /** Returns the length of the longest prefix of a secret at the end of a text. */
 function beginningAtEnd(text: string, form: string): number {
-  const least = form.slice(0, MIN_SECRET_LENGTH);
-  let start = text.indexOf(least);
-  while (start >= 0 && !form.startsWith(text.slice(start))) start = text.indexOf(least, start + 1);
-  return start < 0 ? 0 : text.length - start;
+  const starts = [...occurrences(text, form.slice(0, MIN_SECRET_LENGTH))].map(([start]) => start);
+  const first = starts.find((start) => form.startsWith(text.slice(start)));
+  return first === undefined ? 0 : text.length - first;
 }
 
 /** Matches a letter or a digit, which may consist of two UTF-16 code units, or the second unit of any character. */
