@@ -73,14 +73,11 @@ function requestLine({ at, method, path, query, status, fault }: LoggedRequest, 
 
 function startFailure(error: unknown, { host, port }: EmulatorOptions): string {
   const code = codeOf(error);
-  if (code === "EADDRINUSE") {
+  if (code === "EADDRINUSE")
     return `emulator failed: port ${port} on ${host} is in use\n  hint: Stop the program that uses the port, or choose another port with --port. 0 selects a free port.`;
-  }
-  if (code === "EACCES") {
+  if (code === "EACCES")
     return `emulator failed: permission denied for port ${port}\n  hint: Choose a port above 1023 with --port.`;
-  }
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `emulator failed: ${host} is not an address of this machine\n  hint: Choose another address with --host.`;
-  }
   return `emulator failed: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -7,6 +7,7 @@ import * as v from "valibot";
 import type { Configuration } from "../config/settings";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { quoteForShell } from "../diagnostics/format";
+import { json } from "../diagnostics/problem";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
 export interface Target {
@@ -91,7 +92,7 @@ const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }))
 /** Reads the stack's configuration, with decrypted secrets. Errors contain no values of the configuration. */
 export async function stackSettings(target: Target): Promise<Configuration> {
   const output = await pulumiOutput(target, ["config"], "--json");
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
+  const parsed = v.safeParse(json(schema), output);
   if (!parsed.success) {
     const message = "the output of `pulumi config --json` is not a configuration";
     throw new CloudInfraError("config_invalid", message, { hint: "Check the `pulumi` on your PATH." });
@@ -106,21 +107,18 @@ export function trimmed(text: string | undefined): string | undefined {
 /** Finds the working directory of the program and the provider: the folder of the project file in or above `cwd`, or that of its `main`. */
 export function programFolder(cwd: string): string {
   const start = path.resolve(cwd);
-  if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
+  if (!statSync(start, { throwIfNoEntry: false })?.isDirectory())
     throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, { hint: FOLDER_HINT });
-  }
   const file = projectFileFor(start);
-  if (file === undefined) {
+  if (file === undefined)
     throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or its parent folders`, {
       hint: FOLDER_HINT,
     });
-  }
   const main = path.resolve(path.dirname(file), readProjectFile(file).main ?? ".");
-  if (!existsSync(main)) {
+  if (!existsSync(main))
     throw new CloudInfraError("config_invalid", `\`main\` in ${file} is a path that doesn't exist: ${main}`, {
       hint: "Correct `main`, or run the command in a complete copy of the program.",
     });
-  }
   return realpathSync(statSync(main).isDirectory() ? main : path.dirname(main));
 }
 

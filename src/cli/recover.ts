@@ -70,8 +70,12 @@ async function writeMissingEntries(
   const byProvider = new Map(providers.map((one) => [one.reference, endpointOf(one, options.endpoint)]));
   const byEndpoint = Map.groupBy(
     interruptedCreations(deployment),
-    ({ provider = "" }) => byProvider.get(provider) ?? ofDefault ?? missingEndpoint(),
+    ({ provider = "" }) => byProvider.get(provider) ?? ofDefault,
   );
+  if (byEndpoint.has(undefined))
+    throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+      hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+    });
   const endpoints = new Set([ofDefault, ...byProvider.values()].filter((one) => one !== undefined));
   const creations: RecoveredCreation[] = [];
   const strayEntries: StrayEntry[] = [];
@@ -220,12 +224,6 @@ function endpointOf(provider: StackProvider | undefined, endpoint: string | unde
   const ofExplicit = provider?.isDefault ? undefined : own;
   const address = ofExplicit ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
   return address && normalized(address, address === endpoint ? ENDPOINT_OPTION : undefined);
-}
-
-function missingEndpoint(): never {
-  throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
-    hint: "Specify the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
-  });
 }
 
 const ENDPOINT_OPTION = "the option --endpoint";

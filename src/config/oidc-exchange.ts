@@ -5,7 +5,7 @@ import { isLoopback } from "../api/endpoint";
 import { isTransient } from "../api/outcome";
 import { receive } from "../api/transport";
 import { CloudInfraError, type ErrorDetails, isCloudInfraError } from "../diagnostics/error";
-import { optional } from "../diagnostics/problem";
+import { json, optional } from "../diagnostics/problem";
 import { redact, truncated } from "../diagnostics/redact";
 import { limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
@@ -96,13 +96,9 @@ async function discover(issuer: URL, connection: TokenConnection): Promise<Token
   const endpoint = parseOidcUrl(document.token_endpoint, { name, allowHttp, withQuery: true });
   if (endpoint.origin === issuer.origin)
     return { url: endpoint, authMethods: document.token_endpoint_auth_methods_supported };
-  throw new CloudInfraError(
-    "config_invalid",
-    `the issuer ${issuer.href} has a token endpoint at a different origin, ${endpoint.origin}: no token was sent there`,
-    {
-      hint: `If that address is correct, set cloudinfra:oidcTokenEndpoint to ${endpoint.href} and remove cloudinfra:oidcIssuer.`,
-    },
-  );
+  const message = `the issuer ${issuer.href} has a token endpoint at a different origin, ${endpoint.origin}: no token was sent there`;
+  const hint = `If that address is correct, set cloudinfra:oidcTokenEndpoint to ${endpoint.href} and remove cloudinfra:oidcIssuer.`;
+  throw new CloudInfraError("config_invalid", message, { hint });
 }
 
 const issuedToken = v.object({
@@ -136,11 +132,8 @@ async function requestToken(
     form.set("client_id", clientId);
     if (clientSecret !== undefined) form.set("client_secret", clientSecret);
   }
-  const issued = await requestJson(
-    { what: "the token exchange", url, headers, form },
-    issuedToken,
-    connection,
-  );
+  const request = { what: "the token exchange", url, headers, form };
+  const issued = await requestJson(request, issuedToken, connection);
   return {
     token: parseToken(issued.access_token, "the token from the exchange"),
     // Some token services return 0 if they don't know the lifetime of a token.
@@ -235,6 +228,7 @@ class TransientError extends Error {
 /** The maximum time without data from the token service, in milliseconds. */
 const SILENCE_MS = 20_000;
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
+const CHECK_ADDRESS = "Check the address, and make sure that this machine can reach the host.";
 const REPORT =
   "Check the address. If the address is correct, report the problem to the operators of the token service.";
 
@@ -265,11 +259,7 @@ async function requestJson<T>(
   if ("failure" in received) {
     signal.throwIfAborted();
     // The original error isn't set as the cause, because it may contain part of the reply, such as a token.
-    const {
-      description,
-      final,
-      hint = "Check the address, and make sure that this machine can reach the host.",
-    } = received.failure;
+    const { description, final, hint = CHECK_ADDRESS } = received.failure;
     const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, { hint });
     throw final ? unreachable : new TransientError(unreachable);
   }
@@ -304,7 +294,7 @@ function parseReply<T>(
   schema: v.GenericSchema<unknown, T>,
   unusable: (why: string) => CloudInfraError,
 ): T {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
+  const parsed = v.safeParse(json(schema), text);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   if (issue.type === "parse_json") throw unusable("is not JSON");
@@ -312,11 +302,7 @@ function parseReply<T>(
   throw unusable(field === null ? "is not a JSON object" : `has no valid "${field}"`);
 }
 
-const rejection = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({ error: v.string(), error_description: optional(v.string()) }),
-);
+const rejection = json(v.object({ error: v.string(), error_description: optional(v.string()) }));
 
 const MAX_REASON_CHARACTERS = 500;
 

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import { parseToken, readTokenFile, type TokenSource } from "../api/auth";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
+import { json } from "../diagnostics/problem";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
@@ -147,9 +148,7 @@ function killGroup(leader: number): void {
   }
 }
 
-const tokenDocument = v.pipe(
-  v.string(),
-  v.parseJson(),
+const tokenDocument = json(
   v.union([v.object({ token: v.string() }), v.object({ access_token: v.string() })]),
 );
 

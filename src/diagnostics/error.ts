@@ -56,24 +56,15 @@ export class CloudInfraError extends Error {
   readonly resultId: string | undefined;
 
   /** @internal */
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+  constructor(code: ErrorCode, message: string, { cause, ...details }: ErrorDetails = {}) {
     const request = details.method && details.path ? ` [${details.method} ${details.path}]` : "";
-    super(message + request, details.cause === undefined ? undefined : { cause: details.cause });
+    super(message + request, cause === undefined ? undefined : { cause });
+    Object.assign(this, details);
     this.code = code;
     this.summary = message;
-    this.problem = details.problem;
-    this.status = details.status;
-    this.method = details.method;
-    this.path = details.path;
     this.traceId = details.traceId ?? details.problem?.traceId;
-    this.attempts = details.attempts;
-    this.hint = details.hint;
-    this.lines = details.lines;
     this.sent = details.sent ?? false;
     this.replayed = details.replayed ?? false;
-    this.operation = details.operation;
-    this.resultId = details.resultId;
-    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

@@ -87,22 +87,13 @@ const changeInPlace = (introduction: (properties: readonly string[]) => string):
   },
 });
 
-const afterDeletion = (hasOwnTimeout: boolean): string =>
-  `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(hasOwnTimeout)}`;
-
 /** Returns the cases of a deletion. @param end the end of each hint */
-const deletionCases = (end = ""): readonly HintCase[] => [
-  {
-    when: "a deletion with `customTimeouts`",
-    applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
-    hint: afterDeletion(true) + end,
-  },
-  {
-    when: "a deletion",
-    applies: (_error, { verb }) => verb === "delete",
-    hint: afterDeletion(false) + end,
-  },
-];
+const deletionCases = (end = ""): readonly HintCase[] =>
+  [true, false].map((isOwn) => ({
+    when: isOwn ? "a deletion with `customTimeouts`" : "a deletion",
+    applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout === isOwn,
+    hint: `Run the command again: the service may have finished the deletion in the meantime. ${longerDeletionHint(isOwn)}${end}`,
+  }));
 
 /** Instructions for an operation that never ends, if the id of its object is known. */
 export const RELEASE_OBJECT =
@@ -172,12 +163,11 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
     {
       when: "a creation",
       applies: ({ method }) => method === "POST",
-      hint: (properties) =>
-        `Correct ${namesOr(properties, "the arguments")} in the program, and run \`pulumi up\` again`,
+      hint: (properties) => `Correct ${namesOf(properties)} in the program, and run \`pulumi up\` again`,
     },
     changeInPlace(
       (properties) =>
-        `Correct ${namesOr(properties, "the arguments")} in the program. If the service can't change this property in place, add`,
+        `Correct ${namesOf(properties)} in the program. If the service can't change this property in place, add`,
     ),
     {
       when: "a deletion",
@@ -247,8 +237,8 @@ export const HINTS: Partial<Record<ErrorCode, string | readonly HintCase[]>> = {
   operation_unknown: `Run \`pulumi refresh\`. Make sure that ${ENDPOINT} hasn't changed since the last \`pulumi up\``,
 };
 
-function namesOr(properties: readonly string[], otherwise: string): string {
-  return properties.length > 0 ? properties.map((name) => `\`${name}\``).join(", ") : otherwise;
+function namesOf(properties: readonly string[]): string {
+  return properties.length > 0 ? properties.map((name) => `\`${name}\``).join(", ") : "the arguments";
 }
 
 function aboutProject(error: CloudInfraError): boolean {

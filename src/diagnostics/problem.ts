@@ -44,6 +44,9 @@ export const numberSchema = v.union([v.number(), v.pipe(v.string(), v.nonEmpty()
 /** Treats an invalid value as missing. */
 export const optional = <T>(schema: v.GenericSchema<unknown, T>) => v.fallback(v.optional(schema), undefined);
 
+/** Parses a JSON text with a schema. */
+export const json = <T>(schema: v.GenericSchema<unknown, T>) => v.pipe(v.string(), v.parseJson(), schema);
+
 const text = optional(v.pipe(textSchema, v.nonEmpty()));
 const httpStatus = optional(v.pipe(numberSchema, v.integer(), v.minValue(100)));
 const record = v.record(v.string(), v.unknown());

@@ -142,8 +142,7 @@ function spansIn({ text, at }: Decoding, forms: SecretForms): Span[] {
   const spans = [...forms.candidatesIn(lower)].flatMap((form) => [
     ...occurrences(lower, form),
     ...prefixes(lower, form),
-    ...truncatedPrefixes(lower, cuts, form),
-    ...truncatedSuffixes(lower, cuts, form),
+    ...truncations(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
@@ -165,39 +164,28 @@ function* prefixes(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** Finds prefixes of a secret before an ellipsis. */
-function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+/** Finds prefixes of a secret before an ellipsis, and suffixes after an ellipsis. */
+function* truncations(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: cut } of cuts) {
-    const part = lower.slice(Math.max(0, index - form.length), index);
-    const length = beginningAtEnd(part, form);
-    if (length > 0) yield [index - length, index + cut.replace(/…|\.\.\./, "").length];
-  }
-}
-
-/** Finds suffixes of a secret after an ellipsis. */
-function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  for (const { index, 0: cut } of cuts) {
+    const prefix = beginningAtEnd(lower.slice(Math.max(0, index - form.length), index), form);
+    if (prefix > 0) yield [index - prefix, index + cut.replace(/…|\.\.\./, "").length];
     const start = index + cut.length;
-    const length = endingAtStart(lower.slice(start, start + form.length), form);
-    if (length > 0) yield [start, start + length];
+    const suffix = endingAtStart(lower.slice(start, start + form.length), form);
+    if (suffix > 0) yield [start, start + suffix];
   }
 }
 
 /** Returns the length of the longest suffix of a secret at the start of a text. */
 function endingAtStart(text: string, form: string): number {
-  const least = form.slice(-MIN_SECRET_LENGTH);
-  let end = text.lastIndexOf(least);
-  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH)))
-    end = text.lastIndexOf(least, end - 1);
-  return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
+  const ends = [...occurrences(text, form.slice(-MIN_SECRET_LENGTH))].map(([, end]) => end);
+  return ends.findLast((end) => form.endsWith(text.slice(0, end))) ?? 0;
 }
 
 /** Returns the length of the longest prefix of a secret at the end of a text. */
 function beginningAtEnd(text: string, form: string): number {
-  const least = form.slice(0, MIN_SECRET_LENGTH);
-  let start = text.indexOf(least);
-  while (start >= 0 && !form.startsWith(text.slice(start))) start = text.indexOf(least, start + 1);
-  return start < 0 ? 0 : text.length - start;
+  const starts = [...occurrences(text, form.slice(0, MIN_SECRET_LENGTH))].map(([start]) => start);
+  const first = starts.find((start) => form.startsWith(text.slice(start)));
+  return first === undefined ? 0 : text.length - first;
 }
 
 /** Matches a letter or a digit, which may consist of two UTF-16 code units, or the second unit of any character. */

@@ -41,11 +41,11 @@ export function beginConstruction(
   warnOfTokenInClear();
   watchForUnfinished();
   let restoreTraces: (() => void) | undefined;
-  let final: pulumi.CustomResourceOptions | undefined;
-  const finish = ({ props, opts }: Given): Given => {
-    final = opts;
-    restoreTraces = shortenTraces(!isManaged(opts));
-    return completed(resource, name, { props, opts });
+  let isOurs = false;
+  const finish = (given: Given): Given => {
+    isOurs = isManaged(given.opts);
+    restoreTraces = shortenTraces(!isOurs);
+    return completed(resource, name, given);
   };
   return {
     /** The options for the SDK's constructor, including a transformation that runs after all other transformations. */
@@ -62,9 +62,7 @@ export function beginConstruction(
     /** Must be called after the SDK's constructor. */
     succeeded(constructed: pulumi.CustomResource): void {
       restoreTraces?.();
-      if (pulumi.runtime.isDryRun()) return;
-      if (final === undefined || !isManaged(final)) return;
-      void recordRegistration(constructed);
+      if (isOurs && !pulumi.runtime.isDryRun()) void recordRegistration(constructed);
     },
   };
 }

@@ -35,31 +35,28 @@ export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-// Properties without a value are omitted, because the SDK captures four stack traces for each property.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const timeouts = Object.entries(opts.customTimeouts ?? {}).filter(([, limit]) => limit);
-  const imported = idToImport(name, opts.import);
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
-  const { ignoreChanges = [], replaceOnChanges = [], retainOnDelete = false } = opts;
-  const organization = organizationOfStack();
-  const folder = projectFolder();
-  const naming = autonaming(type);
+  const { ignoreChanges, replaceOnChanges, retainOnDelete } = opts;
   // The key is unknown in a preview. Otherwise, a preview or a saved plan could contain a name or key that `up` doesn't use.
   const isPreview = pulumi.runtime.isDryRun();
-  return {
+  const inputs = {
     __key: isPreview ? pulumi.output(pulumi.unknown) : generateKey(),
     __keyAt: isPreview ? pulumi.output(pulumi.unknown) : Date.now(),
-    ...(imported !== undefined && { __import: imported }),
-    ...(timeouts.length > 0 && { __timeouts: Object.fromEntries(timeouts) }),
-    ...(mayHoldSecret(props) && { __secrets: namesOfSecrets(props) }),
-    ...(ignoreChanges.length > 0 && { __ignoreChanges: ignoreChanges }),
-    ...(retainOnDelete && { __retainOnDelete: true }),
-    ...(replaceOnChanges.length > 0 && { __replaceOnChanges: replaceOnChanges }),
-    ...(hasFormerUrns(identity) && { __aliasUrns: otherUrns(identity) }), // the SDK has a field `__aliases` of its own
-    ...(organization !== undefined && { __organization: organization }),
-    ...(folder !== undefined && { __projectFolder: folder }),
-    ...(naming !== undefined && { __autonaming: naming }),
+    __import: idToImport(name, opts.import),
+    __timeouts: timeouts.length > 0 ? Object.fromEntries(timeouts) : undefined,
+    __secrets: mayHoldSecret(props) ? namesOfSecrets(props) : undefined,
+    __ignoreChanges: ignoreChanges?.length ? ignoreChanges : undefined,
+    __retainOnDelete: retainOnDelete ? true : undefined,
+    __replaceOnChanges: replaceOnChanges?.length ? replaceOnChanges : undefined,
+    __aliasUrns: hasFormerUrns(identity) ? otherUrns(identity) : undefined, // the SDK has a field `__aliases` of its own
+    __organization: organizationOfStack(),
+    __projectFolder: projectFolder(),
+    __autonaming: autonaming(type),
   };
+  // Properties without a value are omitted, because the SDK captures four stack traces for each property.
+  return Object.fromEntries(Object.entries(inputs).filter(([, value]) => value !== undefined));
 }
 
 /** @throws Error if the option is not an id, because the provider would then create an object instead of adopting one */
