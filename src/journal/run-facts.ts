@@ -92,7 +92,8 @@ export class RunFacts {
   /** Returns the key of the resource that manages a project in another process of this run. */
   async findProjectKey(project: string): Promise<string | undefined> {
     const start = `${JSON.stringify({ project }).slice(0, -1)},"key":`;
-    const line = (await this.readOthers()).flat().findLast((one) => one.startsWith(start));
+    const lines = (await this.readOthers()).flat(); // the last line of each process may be incomplete
+    const line = lines.findLast((one) => one.startsWith(start) && one.endsWith("}"));
     return line === undefined ? undefined : JSON.parse(line).key;
   }
 

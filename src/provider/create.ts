@@ -144,7 +144,7 @@ async function createNew(
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
-    if (other !== undefined) throw createdElsewhere();
+    if (other !== undefined && other.key !== key) throw createdElsewhere();
     await journal.remove(former);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {

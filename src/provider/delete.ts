@@ -23,6 +23,7 @@ import {
   isFinishedOrGivenUp,
   markFinished,
   unfinishedFromEntry,
+  withImported,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./object-ownership";
@@ -50,7 +51,10 @@ export async function deleteResource(context: Context, id: string, state: Record
     if (pending === undefined || pending.failed || isHandedOver || isFinished) return;
     if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
-    await finishAndDiscard(context, inputs, { ...pending, isInState: true });
+    await finishAndDiscard(context, inputs, {
+      ...(await withImported(context, pending, key)),
+      isInState: true,
+    });
     return journal.remove(pending.key);
   }
   if (await isAdoptedAgain(context, id, state)) throw adoptedAgain(context, id);

@@ -26,7 +26,7 @@ import {
   requireRecordedEndpoint,
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
-import { isFinishedOrGivenUp } from "./create/unfinished";
+import { isFinishedOrGivenUp, withImported } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/unfinished";
@@ -190,9 +190,10 @@ async function readUnfinishedCreation(
   context: Context,
   id: string,
   state: Recorded,
-  pending: Pending = {},
+  recorded: Pending = {},
 ): Promise<FoundResource | undefined> {
   const { journal, client } = context.session;
+  const pending = await withImported(context, recorded, state.key);
   const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));
@@ -213,6 +214,7 @@ async function readUnfinishedCreation(
   if (real === undefined) {
     if (isMade) return unchanged;
     await warnOfSameNamed(context, unchanged.inputs, pending);
+    await journal.remove(pending.key);
     return undefined;
   }
   if (isPlaceholder(id) && pending.imported?.includes(real)) return unchanged; // another resource manages the object

@@ -224,3 +224,13 @@ describe("arguments that the service ignores when it creates an instance", () =>
     },
   );
 });
+
+test("a refresh that removes a failed creation also removes its journal entry", async () => {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  service.emulator.failNextOperation({ kind: "create" });
+  await web.up({ __timeouts: { create: "5s" } });
+  service.emulator.finishOperations();
+  await web.refresh();
+  expect(web.saved).toBeUndefined();
+  expect(await web.entry()).toBeUndefined();
+});

@@ -74,10 +74,10 @@ export async function findUnfinishedCreation(
   const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
   const isOver = seen.placeholder === undefined || (await isFinishedOrGivenUp(context, seen.placeholder));
-  // The entry of the placeholder may contain objects that other resources have imported in the meantime.
-  const own = isOver || seen.key === undefined ? undefined : await session.journal.find(seen.key);
-  const isSame = own?.key === seen.placeholder?.key;
-  const placeholder = isOver ? undefined : { ...seen.placeholder, ...(isSame && own), isInState: true };
+  const placeholder =
+    isOver || seen.placeholder === undefined
+      ? undefined
+      : { ...(await withImported(context, seen.placeholder, seen.key)), isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
   const isFormer = resumes.urn !== urn;
@@ -97,6 +97,12 @@ export async function findUnfinishedCreation(
   if (isLater) return unfinished;
   await session.journal.remove(entry.key);
   return placeholder;
+}
+
+/** Adds the objects that other resources have imported since the state was saved. Only the journal contains them. */
+export async function withImported({ session }: Context, pending: Pending, resource: string | undefined) {
+  const own = resource === undefined ? undefined : await session.journal.find(resource);
+  return own?.key === pending.key ? { ...pending, imported: own?.imported ?? pending.imported } : pending;
 }
 
 /** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */

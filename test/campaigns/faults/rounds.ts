@@ -196,7 +196,7 @@ export class Rounds {
 
   /**
    * Returns whether a conflict may be about hidden fields or hidden ids: somebody else has added fields, or the reply
-   * to an update was lost (README).
+   * to an update was lost, or an update has timed out (README).
    */
   private isUnclear({ resource, options }: Slot): boolean {
     const { unshown = [], normalize = [] } = this.shows;
@@ -204,8 +204,9 @@ export class Rounds {
     const isReplyLost = this.setting.emulator.requests.some(
       (request) => request.method === "PUT" && request.path === path && request.fault !== undefined,
     );
-    if (unshown.length > 0) return isReplyLost || this.addedTo.has(resource.saved?.id ?? "");
-    return isReplyLost && normalize.includes("ids");
+    const isUnsure = isReplyLost || resource.saved?.state.__pending !== undefined;
+    if (unshown.length > 0) return isUnsure || this.addedTo.has(resource.saved?.id ?? "");
+    return isUnsure && normalize.includes("ids");
   }
 
   /**

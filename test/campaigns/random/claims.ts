@@ -44,6 +44,9 @@ export function claimsOf(scene: Scene): Claims {
       );
   }
 
+  // An object with other values than the failed creation may belong to somebody else, so the provider warns and leaves it alone.
+  const isLeftAlone = (): boolean => one.failure !== "none" && scene.hasWarnedOfOther;
+
   return {
     created(id, inputs, before, from) {
       // A list with lag may still show an object that somebody has deleted.
@@ -86,6 +89,7 @@ export function claimsOf(scene: Scene): Claims {
           scene.broke(`read ${answer.id} for ${id}`);
         return;
       }
+      if (isLeftAlone()) return;
       if (scene.isTruthful && !isPlaceholder(id) && isThere(id))
         scene.broke(`read ${id} as deleted, although it exists`);
       if (!isPlaceholder(id) && !wasSeenAbsent(id, from))
@@ -119,7 +123,7 @@ export function claimsOf(scene: Scene): Claims {
       }
     },
     destroyed(id, from) {
-      if (isPlaceholder(id)) return;
+      if (isPlaceholder(id) || isLeftAlone()) return;
       if (scene.isTruthful && isThere(id)) scene.broke(`deleted ${id}, which still exists`);
       if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id} without evidence of the deletion`);
     },

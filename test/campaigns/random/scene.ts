@@ -27,6 +27,8 @@ export class Scene {
   interruptedAt = Number.POSITIVE_INFINITY;
   /** Whether the data of earlier runs is damaged. */
   isDamaged = false;
+  /** Whether a warning says that another object has the id of the resource's object. */
+  hasWarnedOfOther = false;
   /** Whether nothing marks the secret arguments as secret any more. */
   secretIsTold: boolean;
   private readonly token: Canary;
@@ -64,6 +66,8 @@ export class Scene {
   /** Checks a text that users read. */
   heard(where: string, text: string): void {
     this.look(this.token, where, text);
+    this.hasWarnedOfOther ||=
+      text.includes("now has its id") || text.includes("as the result of a later creation");
     if (!this.secretIsTold) this.look(this.secret, where, text);
   }
 

@@ -3,7 +3,9 @@ import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import type { HostProvider } from "../../../src/provider/host";
 import { FakeClock } from "../../polling/fake-clock";
+import { unmarked } from "../marked";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { UNKNOWN_TEXT } from "../samples";
 import { failureOf, type Service } from "../service";
 
 const idsOf = ({ emulator }: Service): string[] => [...emulator.instances.keys()];
@@ -383,3 +385,42 @@ test.each(["running", "finished"])(
     expect(await web.entry()).toBeUndefined();
   },
 );
+
+describe("an imported object of a placeholder whose operation was running", () => {
+  async function imported() {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ name: "web", __timeouts: { create: "5s" } });
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    const site = { __urn: URN.replace("::web", "::site"), __import: id };
+    await process.create(await checked(process, {}, web.news({ name: "web", ...site })));
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    return { service, web, id };
+  }
+
+  test("isn't assigned to the placeholder by a refresh", async () => {
+    const { web, id } = await imported();
+    await web.refresh();
+    expect(web.inState().id).not.toBe(id);
+  });
+
+  test("isn't deleted by `destroy --target` of the placeholder", async () => {
+    const { service, web, id } = await imported();
+    await web.destroy();
+    expect(idsOf(service)).toEqual([id]);
+  });
+
+  test("isn't deleted by an `up` after `preview --refresh`", async () => {
+    const { service, web, id } = await imported();
+    const preview = await web.process();
+    const olds = web.inState();
+    const { id: shown = "", inputs = {}, props = {} } = await preview.read(olds.id, olds.state);
+    const other = { name: "web2", image: "debian-14" };
+    const unknown = { __key: UNKNOWN_TEXT, __keyAt: UNKNOWN_TEXT };
+    const news = await checked(preview, unmarked(inputs), web.news({ ...other, ...unknown }));
+    await preview.diff(shown, unmarked(props), news);
+    expect(await web.up(other)).toBeUndefined();
+    expect(idsOf(service)).toEqual([id, web.inState().id]);
+  });
+});
