@@ -3,7 +3,7 @@ import type { Properties } from "../../src/model/state";
 import type { HostProvider } from "../../src/provider/host";
 import { oneInstance } from "./one-instance";
 import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "./samples";
-import { existingInstance, existingProject, failureOf, type Saved, startService } from "./service";
+import { changed, existingInstance, existingProject, failureOf, type Saved, startService } from "./service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 const refreshed = (provider: HostProvider, { id, state }: Saved) => provider.read(id, state);
@@ -64,6 +64,17 @@ describe("drift", () => {
     service.emulator.edit(saved.id, normalized);
     const { name, region } = saved.inputs;
     expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name, region } });
+  });
+
+  test("doesn't include a slug that the first refresh of a project returns after one of its arguments became secret", async () => {
+    const service = await startService();
+    const saved = await existingProject(service, { name: "My Shop" });
+    service.emulator.edit(saved.id, { name: "my-shop" });
+    const { projects } = await service.newProviders();
+    const { inputs } = await projects.check(saved.inputs, changed(saved, { __secrets: ["region"] }));
+    const { outs } = await projects.update(saved.id, saved.state, inputs);
+    const { projects: next } = await service.newProviders();
+    expect(await next.read(saved.id, outs)).toMatchObject({ inputs: { name: "My Shop" } });
   });
 
   test.each([

@@ -412,7 +412,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that another user set would look like an address that the service assigned.
   const isTheirAddress = (isNewMode || isFormerMode) && drifted.includes("publicIp");
-  return outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
+  const outs = outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
     remoteValues,
@@ -424,6 +424,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     // The object's own URL may return the new values in a different form than the reply to the update.
     before: { ...olds, revision: undefined, shown: outcome.isOwnUrlBehind ? undefined : olds.shown },
   });
+  return changed.length === 0 ? { ...outs, isEcho: olds.isEcho } : outs;
 }
 
 /**
