@@ -53,6 +53,20 @@ describe("a live object is not deleted:", () => {
     expect(deletions(service)).toBe(0);
   });
 
+  test("an instance that another resource has imported, if a placeholder names it by its operation on another machine", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ __timeouts: { create: "5s" } });
+    const placeholder = web.inState();
+    service.emulator.finishOperations();
+    const [id] = service.emulator.instances.keys();
+    const process = await web.process({ onAnotherMachine: true });
+    const front = await process.check({}, web.news({ __urn: FRONT, __import: id }));
+    expect(await process.create(front.inputs)).toMatchObject({ id });
+    await process.delete(placeholder.id, placeholder.state);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+    expect(deletions(service)).toBe(0);
+  });
+
   test("an instance that --target-replace resumes from the journal", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });

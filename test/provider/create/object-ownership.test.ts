@@ -84,6 +84,18 @@ describe("after a rename by alias,", () => {
     expect(deletions(service)).toEqual([`/v1/instances/${saved.id}`]);
   });
 
+  test("deleting the renamed resource doesn't affect the interrupted creation of the new resource with the former name", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const { id: renamed, state } = web.inState();
+    const fresh = new OneInstance(service);
+    await fresh.killedUp();
+    const [, id] = service.emulator.instances.keys();
+    await (await web.process()).delete(renamed, state); // the state still contains the former name
+    expect(await fresh.up()).toBeUndefined();
+    expect(await fresh.expectOne()).toBe(id);
+  });
+
   test("an interrupted creation is resumed under the new name", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
@@ -272,6 +284,15 @@ describe("an instance that the engine may have saved", () => {
     expect(await web.up()).toBeUndefined();
     expect([...service.emulator.instances.keys()]).toEqual([before.id]);
     expect(service.warnings).toEqual([]);
+  });
+
+  test("is kept with a warning if the state no longer holds the object that it replaced, because another stack may have it", async () => {
+    const { service, web, made } = await unsavedReplacement();
+    web.saved = undefined; // the engine saved the replacement, and `pulumi state move` has moved it to another stack
+    expect(await web.up()).toBeUndefined();
+    expect(web.inState().id).not.toBe(made.id);
+    expect(service.emulator.instances.has(made.id)).toBe(true);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was not deleted`));
   });
 
   test("is kept by `destroy`, with a warning at its end, because the replaced resource may only wait for its deletion", async () => {
