@@ -99,8 +99,8 @@ export function createFailureMemory(): (attempt: Attempt, request: string | symb
     requests.set(traceId, owner);
     const [oldest = ""] = requests.keys();
     if (requests.size > MAX_REMEMBERED_IDS) requests.delete(oldest);
-    if (owner === SHARED || status < 500 || GATEWAY_STATUSES.has(status)) return undefined;
-    if (typeof request !== "string") return undefined;
+    const isOfService = status >= 500 && !GATEWAY_STATUSES.has(status);
+    if (owner === SHARED || !isOfService || typeof request !== "string") return undefined;
     return isDerivedFrom(request, traceId) ? undefined : JSON.stringify([status, body]);
   };
 }

@@ -144,6 +144,7 @@ async function createNew(
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
+    // Two processes that continue the same failed creation derive the same key, so the service creates only one object (§4.7).
     if (other !== undefined && other.key !== key) throw createdElsewhere();
     await journal.remove(former);
     const end = await runCreation(context, inputs, pending, false);

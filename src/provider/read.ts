@@ -193,7 +193,7 @@ async function readUnfinishedCreation(
   recorded: Pending = {},
 ): Promise<FoundResource | undefined> {
   const { journal, client } = context.session;
-  const pending = await withImported(context, recorded, state.key);
+  const pending = isPlaceholder(id) ? await withImported(context, recorded, state.key) : recorded;
   const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));

@@ -129,10 +129,9 @@ async function findRecordedObject(
   pending: Begun,
   wasSent = false,
 ): Promise<CreationEnd> {
-  const { kind, session } = context;
   const { id } = pending;
-  if (id !== undefined && !session.tracker.wasDeleted(identityOf(context, id))) {
-    const object = await findNamedByOperation(context, { kind, id, project: sentFields(pending).project });
+  if (id !== undefined && !context.session.tracker.wasDeleted(identityOf(context, id))) {
+    const object = await findLeft(context, id, pending);
     if (object !== undefined && compareCreated(object, pending, undefined, inputs.key) === "same")
       return { kind: "created", object };
   }
@@ -200,7 +199,9 @@ async function failedCreation(
   }
   const named = withDetails(error, { resultId: id });
   try {
-    const object = await findForDeletion(context, id, pending);
+    // An instance may be missing only because reads lag, so its deletion checks again.
+    const missing = context.kind === projectKind ? undefined : { id, fields: {} };
+    const object = (await findLeft(context, id, pending)) ?? missing;
     const match = object && (await confirm(context, object, pending, operation, inputs.key));
     if (object === undefined || match === "different") return { kind: "failed", error };
     return { kind: "failed", error: named, object, operation: operationRecord(operation) };
@@ -217,12 +218,9 @@ async function failedCreation(
   }
 }
 
-/** Returns the object that a creation has or may have left, or `undefined` if there is nothing to delete. */
-export async function findForDeletion(context: Context, id: string, pending: Pending) {
-  const { project } = sentFields(pending);
-  const object = await findNamedByOperation(context, { kind: context.kind, id, project });
-  // A project that isn't found doesn't exist. An instance may be missing only because reads lag, so its deletion checks again.
-  return object ?? (context.kind === projectKind ? undefined : { id, fields: {} });
+/** Returns the object with this id that a creation has left, if the service returns it. */
+export function findLeft(context: Context, id: string, pending: Pending) {
+  return findNamedByOperation(context, { kind: context.kind, id, project: sentFields(pending).project });
 }
 
 /** The error codes of the result link after which the list may still contain the object. */

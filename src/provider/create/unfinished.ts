@@ -19,7 +19,7 @@ import {
 } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { findForDeletion, runCreation } from "./run";
+import { findLeft, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
 export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces">> {
@@ -72,12 +72,11 @@ export async function findUnfinishedCreation(
   const { urn } = inputs;
   if (urn === undefined) return undefined;
   const seen = session.tracker.get(urn);
-  const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
-  const isOver = seen.placeholder === undefined || (await isFinishedOrGivenUp(context, seen.placeholder));
-  const placeholder =
-    isOver || seen.placeholder === undefined
-      ? undefined
-      : { ...(await withImported(context, seen.placeholder, seen.key)), isInState: true };
+  const { placeholder: saved, placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
+  const isOpen = saved !== undefined && !(await isFinishedOrGivenUp(context, saved));
+  const placeholder = isOpen
+    ? { ...(await withImported(context, saved, seen.key)), isInState: true }
+    : undefined;
   if (placeholder !== undefined)
     requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
   const isFormer = resumes.urn !== urn;
@@ -194,7 +193,7 @@ async function runAndDiscard(context: Context, inputs: Desired, unfinished: Unfi
     // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
     const { code, resultId: id } = why;
     if (code === "timeout" && id !== undefined)
-      return { object: (await findForDeletion(context, id, unfinished)) ?? { id, fields: {} } };
+      return { object: (await findLeft(context, id, unfinished)) ?? { id, fields: {} } };
     const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
     const hint =
       `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
