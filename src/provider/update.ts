@@ -57,7 +57,13 @@ export async function updateResource(
     return Object.hasOwn(asked, name) && !isKnown;
   });
   const unsettled = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
-  return applyUpdate(context, id, state, wanted, { unsettled, former: asked });
+  return applyUpdate(context, id, state, wanted, { unsettled, former: asked }).catch((error: unknown) => {
+    if (!isCloudInfraError(error) || error instanceof PartialState || error.code !== "revision_conflict")
+      throw error;
+    // Otherwise, a refresh would keep the former revision if the service no longer has the operation.
+    const outs = { ...olds, pending: { ...pending, operation: undefined } };
+    throw new PartialState(error, id, outs, error.hint);
+  });
 }
 
 /** The state after an operation of an earlier run. `asked` contains the values that the operation requested and may have set. */

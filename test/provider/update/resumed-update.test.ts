@@ -244,6 +244,26 @@ describe("an update that continues after its timeout", () => {
     expect(instance?.fields).toMatchObject({ flavor: "m1.large", network: "theirs" });
   });
 
+  test("whose operation the service has forgotten doesn't keep a conflict through a refresh", async () => {
+    for (const fails of [false, true]) {
+      const { service, web } = await slowUpdate(SHORT);
+      if (fails) service.emulator.failNextOperation({ kind: "update" });
+      await web.up(LARGE);
+      service.emulator.finishOperations();
+      service.emulator.behaviour.operationMs = 2_000;
+      for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
+      service.emulator.edit(web.inState().id, { flavor: "theirs" });
+      await web.refresh();
+      expect(await web.up(LARGE)).toContain("another client changed flavor");
+      expect(flavor(service)).toEqual(["theirs"]);
+      await web.refresh();
+      expect(web.inState().state).toMatchObject({ flavor: "theirs" });
+      expect(await web.up(LARGE)).toBeUndefined();
+      expect(flavor(service)).toEqual(["m1.large"]);
+      await web.expectOne();
+    }
+  });
+
   test("is an error if the service accepts it but doesn't apply it", async () => {
     const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
     await web.up(SHORT);
