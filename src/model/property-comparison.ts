@@ -235,7 +235,7 @@ export function hasSameCharacters({ now, desired }: Pick<Compared, "now" | "desi
     text
       .normalize("NFKD")
       .toLowerCase()
-      .replace(/[^\p{L}\p{N}]/gu, ""),
+      .replace(/[^\p{L}\p{N}\p{M}]|[\u0300-\u036f]/gu, ""),
   );
   return shown !== "" && shown === wanted;
 }

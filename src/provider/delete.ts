@@ -152,9 +152,10 @@ async function finishInstancesOf(context: Context, project: string, key: string 
     addSecretSource(context, requestedArguments(entry));
     if (entry.id === undefined) {
       const inputs = desired({ urn: entry.urn, project });
-      // Another provider may have started the creation, but this provider manages the project.
-      const unfinished = unfinishedFromEntry({ ...entry, provider: settings.provider });
-      const mayExist = await finishAndDiscard(instances, inputs, unfinished);
+      // Another provider may have started the creation. Its key may belong to its token, so only a visible operation can be finished.
+      const isVisible = entry.operation !== undefined && (await fetchOperation(instances, entry.operation));
+      const { provider } = isVisible ? settings : entry;
+      const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
       if (entry.isLate && mayExist) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))

@@ -11,7 +11,6 @@ import { isSuccess, isTerminal, type Operation, operationFailed } from "../polli
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
-  hasRevisionOf,
   objectRefOf,
   requireRecordedEndpoint,
   requireSameProvider,
@@ -29,7 +28,7 @@ import {
   otherIdError,
   presentUnlessRenamed,
 } from "./update/changed-id";
-import { compareRequested } from "./update/unfinished";
+import { compareRequested, isUnchanged } from "./update/unfinished";
 import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
@@ -45,7 +44,7 @@ export async function updateResource(
   if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
   const pending = olds.pending;
   if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
-  const { state, asked }: Finished =
+  const { state, asked, isForgotten }: Finished =
     pending === undefined ? { state: olds } : await finishPending(context, id, { olds, pending });
   const ignored = context.session.tracker.ignoredBy(key);
   const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
@@ -58,8 +57,8 @@ export async function updateResource(
   });
   const unsettled = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
   return applyUpdate(context, id, state, wanted, { unsettled, former: asked }).catch((error: unknown) => {
-    if (!isCloudInfraError(error) || error instanceof PartialState || error.code !== "revision_conflict")
-      throw error;
+    const isConflict = isCloudInfraError(error) && error.code === "revision_conflict";
+    if (!isConflict || !isForgotten || error instanceof PartialState) throw error;
     // Otherwise, a refresh would keep the former revision if the service no longer has the operation.
     const outs = { ...olds, pending: { ...pending, operation: undefined } };
     throw new PartialState(error, id, outs, error.hint);
@@ -70,6 +69,7 @@ export async function updateResource(
 interface Finished {
   readonly state: Recorded;
   readonly asked?: RemoteValues | undefined;
+  readonly isForgotten?: boolean;
 }
 
 /**
@@ -139,17 +139,15 @@ async function finishPendingUpdate(
     throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
   const { asked = {} } = pending;
-  // A list may be outdated, and a revision may not cover values that aren't shown.
-  const isShown = context.kind.fields.every(
-    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
-  );
-  const isUnchanged = object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
-  if (error?.code === "operation_failed" && isUnchanged) return { state: { ...olds, pending: undefined } };
+  const requested = context.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  if (error?.code === "operation_failed" && isUnchanged(requested, olds, olds, object))
+    return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
   const { made } = compareRequested(context, olds, pending, object, judge);
-  return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked };
+  const isForgotten = error?.code === "operation_unknown";
+  return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked, isForgotten };
 }
 
 /** The result of a finished operation: an error, or the id of the object if the operation contains an id. */

@@ -37,7 +37,7 @@ import {
   type UpdateOutcome,
   waitUntilApplied,
 } from "./outcome";
-import { type Change, requestedChanges } from "./unfinished";
+import { type Change, isUnchanged, requestedChanges } from "./unfinished";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
@@ -206,11 +206,17 @@ async function operationFailure(
   failure: CloudInfraError,
   operation: Operation,
 ): Promise<CloudInfraError> {
-  if (mayBeRenamed(change.olds, pendingUpdate(change))) {
-    const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
-    if (isCloudInfraError(seen) && isConfirmedAbsence(seen))
-      return errorAfterRename(context, seen, renameOf(change));
-  }
+  const { olds, fields, before } = change;
+  const seen = await requireUpdatedObject(context, change).catch((error: unknown) => {
+    if (isCloudInfraError(error)) return error;
+    throw error;
+  });
+  if (!isCloudInfraError(seen)) {
+    // Values that appear later are then not recorded as requested, because another user has set them.
+    const isFirst = change.former === undefined && before !== undefined;
+    if (isFirst && isUnchanged(fields, olds, before, seen)) return failure;
+  } else if (mayBeRenamed(olds, pendingUpdate(change)) && isConfirmedAbsence(seen))
+    return errorAfterRename(context, seen, renameOf(change));
   return partialUpdate(change, failure, failure.hint, {
     operation: operationRecord(operation),
   });

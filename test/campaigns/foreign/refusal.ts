@@ -42,7 +42,7 @@ export function judged(
   known: Circumstances,
   method: string,
 ): Refusal | { readonly wrong: string } {
-  if (method === "update" && /Run `pulumi up` again on any machine/.test(words)) return "unfinished";
+  if (method === "update" && /Run `pulumi up` again,? on any machine/.test(words)) return "unfinished";
   if (/\(409\)/.test(words)) {
     const busy = known.busy.at(-1);
     return busy ?? { wrong: "the object is neither being deleted nor updated" };

@@ -1,7 +1,7 @@
 import { connectionsOf } from "../../../src/api/connections";
 import { assignAddress } from "../../../src/emulator/instances";
 import type { StoredInstance } from "../../../src/emulator/state";
-import type { Properties } from "../../../src/model/state";
+import { type Properties, parseRecorded } from "../../../src/model/state";
 import { HostError, type HostProvider } from "../../../src/provider/host";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress";
 import { restoreDates } from "../../polling/dates";
@@ -129,7 +129,9 @@ class Row extends EngineCalls {
 
   private async destroy(provider: HostProvider, refresh: boolean): Promise<void> {
     const from = this.scene.served.exchanges.length;
-    const id = this.isDeleted ? undefined : this.saved?.id;
+    // The service may have given the object another id with its new name.
+    const { pending } = parseRecorded(this.saved?.state ?? {});
+    const id = this.isDeleted ? undefined : (pending?.otherId ?? this.saved?.id);
     const { secretIsTold } = this.scene;
     // Without a program, the provider knows only the secrets in the state. A refresh may have removed the secrets of a failed update.
     this.scene.secretIsTold ||= !this.scene.containsSecret(JSON.stringify(this.saved ?? {}));
