@@ -48,12 +48,18 @@ describe("a refresh without a change", () => {
 });
 
 describe("drift", () => {
-  test("includes a project that somebody else renames before its first refresh", async () => {
-    const service = await startService();
-    const saved = await existingProject(service, { name: "shop" });
-    service.emulator.edit(saved.id, { name: "renamed" });
-    expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name: "renamed" } });
-  });
+  test.each([
+    ["shop", "renamed"],
+    ["ハハ", "パパ"],
+  ])(
+    "includes a project that somebody else renames before its first refresh: %s to %s",
+    async (name, theirs) => {
+      const service = await startService();
+      const saved = await existingProject(service, { name });
+      service.emulator.edit(saved.id, { name: theirs });
+      expect(await refreshed(service.projects, saved)).toMatchObject({ inputs: { name: theirs } });
+    },
+  );
 
   test.each([
     ["a slug", { name: "my-cafe" }],

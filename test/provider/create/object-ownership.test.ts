@@ -400,6 +400,27 @@ describe("provider processes of one run", () => {
     },
   );
 
+  test("don't resend another provider's creation if the project's provider can't see its operation", async () => {
+    const service = await startService();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const { projects } = await service.newProviders({}, undefined, { outside });
+    const project = await projects.create(await checked(projects, {}, projectNews()));
+    service.emulator.behaviour.operationMs = 3_600_000;
+    const clock = new LastMoment();
+    const { instances } = await service.newProviders({ providerName: "eu" }, clock, { outside });
+    const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
+    await Promise.race([clock.reached, instances.create(news)]);
+    service.emulator.finishOperations();
+
+    // The other provider's account has its own operations and keys.
+    for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
+    service.emulator.behaviour.keyRetentionMs = 0;
+    const later = (await service.newProviders()).projects;
+    await expect(later.delete(project.id, project.outs)).rejects.toThrow("code provider_changed");
+    expect(service.emulator.instances.size).toBe(1);
+    expect(deletions(service)).toEqual([]);
+  });
+
   test("never let two resources share an instance that one of them has resumed", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });

@@ -126,6 +126,33 @@ test("a reverted program requires no update if a failed operation has changed no
   await web.expectOne();
 });
 
+describe.each<[Record<string, unknown>, Record<string, unknown>]>([
+  [{ publicIp: "auto" }, { public_ip: "auto" }],
+  [{ labels: { team: "web" } }, { labels: { team: "web" } }],
+  [{ sshKeys: [SSH_KEY] }, { ssh_keys: [SSH_KEY] }],
+])("a value that somebody sets after an update to %j whose operation has failed", (news, theirs) => {
+  test("isn't removed if the program is reverted", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
+    await web.up();
+    service.emulator.failNextOperation({ kind: "update" });
+    expect(await web.up(news)).toContain("code operation_failed");
+    service.emulator.edit(web.inState().id, theirs);
+    expect(await web.up()).toBeUndefined();
+    expect(there(service)).toMatchObject(theirs);
+  });
+
+  test("isn't removed after a timeout, a conflict and a refresh either", async () => {
+    const { service, web, end } = await slowUpdate({}, news, { fails: true });
+    end();
+    service.emulator.edit(web.inState().id, { network: "theirs" });
+    expect(await web.up({ ...SHORT, ...news })).toContain("another client changed network");
+    await web.refresh();
+    service.emulator.edit(web.inState().id, theirs);
+    expect(await web.up({ ...SHORT, network: "theirs" })).toBeUndefined();
+    expect(there(service)).toMatchObject({ ...theirs, network: "theirs" });
+  });
+});
+
 test("a value that the service doesn't show is sent again after a failed operation, even at the same revision", async () => {
   const { service, web } = await oneInstance({
     behaviour: { putReply: 202, unshown: ["labels"], revisionOf: "shown" },
