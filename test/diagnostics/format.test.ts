@@ -106,6 +106,8 @@ describe("a rejected request", () => {
         "conflict",
       ),
     ).toMatch(/failed: Conflict \(409\)\n {2}the name is taken\n/);
+    const problem = parseProblem({ code: "name_taken", title: "The name is taken" });
+    expect(format({ status: 409, problem }, "conflict")).toContain("\n  The name is taken\n");
     expect(format({ status: 422 })).toContain("failed: Unprocessable Entity (422)");
   });
 

@@ -1,4 +1,12 @@
-import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { begun, ENDPOINT, emptyFolder, OPERATION, opened, URN } from "./folder";
@@ -335,4 +343,19 @@ describe("a file whose name is this resource's and whose content is another's", 
       ),
     ]);
   });
+});
+
+test("files that killed processes have left behind are removed after a day, and records of deletions after 30 days", async () => {
+  const { journal, dir, files } = opened();
+  await journal.begin(begun());
+  const folder = path.dirname(files()[0] ?? "");
+  const ages = { "new.tmp": 0, "old.tmp": 2, "new.discarded": 29, "old.discarded": 31, "old.given-up": 31 };
+  for (const [name, days] of Object.entries(ages)) {
+    writeFileSync(path.join(folder, name), "");
+    const at = (Date.now() - days * DAY_MS) / 1000;
+    utimesSync(path.join(folder, name), at, at);
+  }
+  expect(await opened({ dir }).journal.find(begun().resource)).toMatchObject({ key: "key-1" });
+  const kept = readdirSync(folder).filter((name) => !name.endsWith(".jsonl"));
+  expect(kept.sort()).toEqual(["new.discarded", "new.tmp"]);
 });

@@ -34,6 +34,18 @@ describe("an instance that the `import` option names", () => {
     expect(outs).not.toHaveProperty("labels");
   });
 
+  test("is adopted if the service returns its ids as numbers", async () => {
+    const service = await startService({ behaviour: { ids: "number" } });
+    const { id, news } = foreign(service);
+    const { id: got } = await taken(service, {
+      ...news,
+      project: String(news.project),
+      __import: String(id),
+    });
+    expect(got).toBe(String(id));
+    expect(written(service.emulator)).toEqual([]);
+  });
+
   test("is updated in place with its revision in If-Match if its differences allow that", async () => {
     const service = await startService();
     const { id, news } = foreign(service, { flavor: "m1.large", labels: { team: "ops", others: "x" } });
