@@ -30,8 +30,8 @@ export interface InstanceArgs {
    */
   publicIp?: pulumi.Input<PublicIp | undefined>;
   /**
-   * SSH public keys in OpenSSH format. Their order and comments are ignored. An empty list removes all keys. A change updates the instance
-   * in place.
+   * SSH public keys in OpenSSH format. Changes to their order, comments or options are ignored. An empty list removes all keys. A change
+   * updates the instance in place.
    * @default the keys are not managed
    */
   sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
