@@ -148,13 +148,9 @@ export function requireUnmanagedShown(
   );
   if ((isFromOwnUrl && revision !== olds.revision) || hidden.length === 0) return;
   const names = hidden.map(({ name }) => name).join(", ");
-  throw new CloudInfraError(
-    "revision_conflict",
-    `the service returned ${kind.name} ${id} without ${names}, so the update would remove unmanaged values`,
-    {
-      hint:
-        `Run \`pulumi up\` again when the service returns ${names}. Lists may omit properties, and so may replies to a token with fewer permissions. ` +
-        `If the values no longer exist, change the ${kind.name} in the service, then run \`pulumi refresh\`. Nothing was overwritten`,
-    },
-  );
+  const message = `the service returned ${kind.name} ${id} without ${names}, so the update would remove unmanaged values`;
+  const hint =
+    `Run \`pulumi up\` again when the service returns ${names}. Lists may omit properties, and so may replies to a token with fewer permissions. ` +
+    `If the values no longer exist, change the ${kind.name} in the service, then run \`pulumi refresh\`. Nothing was overwritten`;
+  throw new CloudInfraError("revision_conflict", message, { hint });
 }

@@ -216,10 +216,8 @@ function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
 async function knownSettings(name: string, options: FunctionOptions): Promise<SettingsOf> {
   const settings = await resolved(settingsOf(options));
   if (settings !== undefined) return settings;
-  throw new CloudInfraError(
-    "config_missing",
-    `cloudinfra: ${name}: this preview doesn't know the provider's settings yet. Use ${name}Output, whose result is then unknown`,
-  );
+  const message = `cloudinfra: ${name}: this preview doesn't know the provider's settings yet. Use ${name}Output, whose result is then unknown`;
+  throw new CloudInfraError("config_missing", message);
 }
 
 /** Runs a search. A `CloudInfraError` is marked as a `RunError`, because Pulumi prints such errors without a stack trace. */

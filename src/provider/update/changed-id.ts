@@ -53,9 +53,8 @@ export async function findUnderReportedId(
 ): Promise<string | undefined> {
   const other = reported?.isProof ? reported.id : undefined;
   if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
-  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined
-    ? undefined
-    : other;
+  const found = await findFresh(context, objectRefOf(context.kind, other, state));
+  return found && other;
 }
 
 /** An update that may have changed the id of an object. */
@@ -108,9 +107,8 @@ function notFound({ kind: { name } }: Context, id: string, named: readonly strin
     `Check in the service whether the ${name} has a different id since its name changed: the list contains ${shown}. ` +
     "If it does, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
     "If it no longer exists, run `pulumi state delete <urn>`, then `pulumi up` to recreate it";
-  return new CloudInfraError("not_found", `${name} ${id} can't be found after an update of its name`, {
-    hint,
-  });
+  const message = `${name} ${id} can't be found after an update of its name`;
+  return new CloudInfraError("not_found", message, { hint });
 }
 
 /**
@@ -138,13 +136,9 @@ async function chooseId(context: Context, id: string, other: string, state: Reco
   if (former === undefined) return other;
   if (isSameObject(former, state)) return id;
   const { name } = context.kind;
-  throw new CloudInfraError(
-    "not_found",
-    `${name} ${other} can't be found, and ${id} may now be a different ${name}`,
-    {
-      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``,
-    },
-  );
+  const message = `${name} ${other} can't be found, and ${id} may now be a different ${name}`;
+  const hint = `Check in the service whether ${id} is still the ${name} of this resource. If so, delete the object in the service. Then run \`pulumi state delete <urn>\``;
+  throw new CloudInfraError("not_found", message, { hint });
 }
 
 /** Reports whether an object is the recorded object, because a different object may get the former id after a rename. */

@@ -229,10 +229,8 @@ function verdict(
   const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
   const isReplacement = found.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
-    const [judged] = withReplaceOnChanges([field], replaceOnChanges, {
-      olds: inputs(now),
-      news: inputs(desired),
-    });
+    const values = { olds: inputs(now), news: inputs(desired) };
+    const [judged] = withReplaceOnChanges([field], replaceOnChanges, values);
     return judged?.change === "replace";
   });
   const [message, hint] = found.some(({ isShown }) => isShown)
@@ -257,10 +255,9 @@ function verdict(
 
 function revisionOf({ kind }: Context, { id, revision }: ApiObject, refusal?: CloudInfraError): string {
   if (revision !== undefined) return revision;
-  throw new CloudInfraError("bad_reply", `${kind.name} ${id} has no revision, which an update requires`, {
-    ...requestOf(refusal),
-    hint: "If the service has a field for the revision, set cloudinfra:revisionField to its name",
-  });
+  const message = `${kind.name} ${id} has no revision, which an update requires`;
+  const hint = "If the service has a field for the revision, set cloudinfra:revisionField to its name";
+  throw new CloudInfraError("bad_reply", message, { ...requestOf(refusal), hint });
 }
 
 function tooManyConflicts(
@@ -274,11 +271,9 @@ function tooManyConflicts(
   const field =
     "Run `pulumi up` again later, because the service may have returned an outdated revision. " +
     "If the error persists, set cloudinfra:revisionField to the name of the field that contains the revision";
-  return new CloudInfraError(
-    "revision_conflict",
-    `the service rejected revision ${revision} of ${context.kind.name} ${id}${often}, although no managed property has changed`,
-    { ...requestOf(refusal), hint: `${tries === MAX_ATTEMPTS ? again : field}. Nothing was overwritten` },
-  );
+  const message = `the service rejected revision ${revision} of ${context.kind.name} ${id}${often}, although no managed property has changed`;
+  const hint = `${tries === MAX_ATTEMPTS ? again : field}. Nothing was overwritten`;
+  return new CloudInfraError("revision_conflict", message, { ...requestOf(refusal), hint });
 }
 
 function requestOf(refusal: CloudInfraError | undefined) {
