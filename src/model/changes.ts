@@ -160,6 +160,7 @@ const REFERENCE_MEMBERS = ["id", "uuid", "slug", "name", "original_name"];
 /** Reports whether an object contains an id or a name, or a link ends with it. */
 function refersTo(remote: unknown, value: unknown): boolean {
   if (typeof value !== "string" || value === "") return false;
+  if (remote === value) return true;
   if (isMap(remote)) return REFERENCE_MEMBERS.some((name) => isSameJson(remote[name], value));
   return typeof remote === "string" && /^(https?:\/)?\//.test(remote) && remote.endsWith(`/${value}`);
 }

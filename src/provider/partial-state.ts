@@ -43,7 +43,7 @@ export function partialCreation(
   const resuming =
     `${firstFix(error, context.session.settings.provider)}Run \`pulumi up\` again on any machine to resume the creation. ${describeProgress(context, known, pending)}. ` +
     `The state records the unfinished creation, so nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}` +
-    `${neverEndsHint(error, known === undefined ? RELEASE_CREATION : RELEASE_OBJECT)}${giveUpHint(error)}`;
+    `${neverEndsHint(error, known === undefined ? RELEASE_CREATION : RELEASE_OBJECT)}${giveUpHint(error, isResumed)}`;
   const isUnclear =
     (error.code === "operation_unknown" && error.hint !== undefined) ||
     (error.code === "no_result" && known === undefined);
@@ -70,13 +70,7 @@ export const checkHint = ({ name }: Kind): string =>
   `Nothing was changed. Check the ${name} in the service. If it belongs to this resource, set the \`import\` option to its id`;
 
 /** The codes of errors that prove nothing about an earlier attempt (E1, E2). */
-const REJECTED_NOW = new Set<string>([
-  "refused",
-  "conflict",
-  "not_found",
-  "unsupported",
-  "operation_unknown",
-]);
+const REJECTED = new Set<string>(["refused", "conflict", "not_found", "unsupported", "operation_unknown"]);
 const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`. If this command prints another command, also run the printed command";
 /** Instructions for giving up an unfinished creation, after its possible object was handled. */
@@ -99,9 +93,10 @@ export function keepWaitingHint(error: CloudInfraError, hasOwnTimeout: boolean, 
 const NOTHING_THERE = `. If the service keeps returning this error and has no such object, give up the creation: ${GIVE_UP}`;
 
 /** Returns instructions for giving up a creation if the service rejects the resent request, or may have stored its failure (§4.7). */
-export function giveUpHint(error: CloudInfraError): string {
+export function giveUpHint(error: CloudInfraError, isResumed = true): string {
   if (isInvisible(error)) return `. If the project was deleted, give up the creation: ${GIVE_UP}`;
-  return REJECTED_NOW.has(error.code) || error.status === 500 ? NOTHING_THERE : "";
+  const { code, status = 0 } = error;
+  return REJECTED.has(code) || status === 500 || (isResumed && status > 500) ? NOTHING_THERE : "";
 }
 
 /** Reports whether the project of an object isn't visible. It may have been deleted, or the token may belong to another account. */

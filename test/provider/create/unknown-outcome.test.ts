@@ -207,6 +207,17 @@ describe("a stored failure, which the service repeats for its key", () => {
     await web.expectOne();
   });
 
+  test.each([502, 503, 504])("can be given up if nothing shows that it is stored: %d", async (status) => {
+    const { web, fail } = await start({ behaviour: { traceIds: "missing" } });
+    fail({ kind: "status", status, times: 1, cached: true });
+    expect(await web.up()).toContain(`(${status})`);
+    const said = await web.up();
+    expect(said).toContain(
+      "If the service keeps returning this error and has no such object, give up the creation",
+    );
+    expect(said).toContain("recover --forget <urn>");
+  });
+
   test("is resolved with keys that are derived from the first, so that all machines use the same", async () => {
     const { web, fail } = await start();
     fail({ kind: "status", status: 500, times: 1, cached: true });

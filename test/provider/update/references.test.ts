@@ -76,3 +76,15 @@ describe("a name that ends like a link to the former name", () => {
     expect(service.fieldsOf(saved).name).toBe("/team/web");
   });
 });
+
+test("an id can be replaced with a link to the same network, and back", async () => {
+  const { service, web } = await oneInstance();
+  const link = `${service.emulator.endpoint}/networks/net-1`;
+  for (const network of ["net-1", link, "net-1"]) {
+    expect(await web.up({ network })).toBeUndefined();
+    await web.expectOne();
+    expect([...service.emulator.instances.values()].map(({ fields }) => fields.network)).toEqual([network]);
+    await web.refresh();
+    expect(web.inState().inputs.network).toBe(network);
+  }
+});
