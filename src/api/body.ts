@@ -131,7 +131,7 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
 
 /** Returns the start of a string without its markup. */
 export function excerpt(text: string): string {
-  return truncated(withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
+  return truncated(withoutMarkup(truncated(text, 20 * MAX_EXCERPT_CHARACTERS)), MAX_EXCERPT_CHARACTERS);
 }
 
 /** The maximum nesting of a reply, which recursive functions can handle. Replies from this API are never nested so deeply. */

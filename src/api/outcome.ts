@@ -25,7 +25,7 @@ export type Outcome = "done" | "rejected" | "unknown";
  * service may have processed the request. Frameworks may return 406 after processing.
  */
 const REJECTIONS: ReadonlySet<number> = new Set([
-  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
+  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 423, 428, 429, 431, 451,
 ]);
 
 /** Classifies a single attempt. A status such as 401, 404 or 422 proves nothing about an earlier attempt that received no reply. */

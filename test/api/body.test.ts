@@ -31,6 +31,23 @@ describe("another service at the endpoint", () => {
     },
   );
 
+  it.each([4, 7])(
+    "doesn't reveal the first %i characters of a secret at the end of its excerpt",
+    async (shown) => {
+      const [secret, before] = ["Sup3rGeheim!", "Invalid value "];
+      const style = "x".repeat(4_000 - shown - `<html><style></style>${before}`.length);
+      const body = `<html><style>${style}</style>${before}${secret} in the label.</html>`;
+      const { origin } = await startService(inTurn({ ...html, status: 400, body }));
+      const { client, call } = clientOf(origin);
+      const said = formatError(await failureOf(client.instances.create("{}", "k", call)), {
+        action: "creating",
+        secrets: [secret],
+      });
+      expect(said).toContain(before);
+      expect(said).not.toContain(secret.slice(0, shown));
+    },
+  );
+
   it.each([html, { body: "" }, { body: {} }])(
     "is recognized by a 404 for a list without a problem document: %j",
     async (answer) => {

@@ -125,7 +125,9 @@ describe("the outcome of a failed request", () => {
 });
 
 const creation = { needsBody: true };
-const REJECTIONS = [400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431];
+const REJECTIONS = [
+  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 423, 428, 429, 431, 451,
+];
 
 function reply(status: number, body: WireReply["body"], headers: Record<string, string> = {}): Attempt {
   const problem = body.kind === "json" ? parseProblem(body.value) : undefined;
