@@ -140,6 +140,8 @@ async function createNew(
     projectKey: await projectKey(context, inputs),
   };
   if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
+  // With `--continue-on-error`, the engine deletes the replaced object even if this creation remains unfinished.
+  if (replaces !== undefined) await journal.run.add({ replacing: replaces });
   for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);

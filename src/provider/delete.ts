@@ -23,7 +23,7 @@ import {
   isFinishedOrGivenUp,
   markFinished,
   unfinishedFromEntry,
-  withImported,
+  withJournal,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
 import { isAdoptedAgain, isLive } from "./object-ownership";
@@ -52,7 +52,7 @@ export async function deleteResource(context: Context, id: string, state: Record
     if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
     await finishAndDiscard(context, inputs, {
-      ...(await withImported(context, pending, key)),
+      ...(await withJournal(context, pending, key)),
       isInState: true,
     });
     return journal.remove(pending.key);
@@ -153,8 +153,8 @@ async function finishInstancesOf(context: Context, project: string, key: string 
     if (entry.id === undefined) {
       const inputs = desired({ urn: entry.urn, project });
       // Another provider may have started the creation. Its key may belong to its token, so only a visible operation can be finished.
-      const isVisible = entry.operation !== undefined && (await fetchOperation(instances, entry.operation));
-      const { provider } = isVisible ? settings : entry;
+      const isOthers = entry.provider !== settings.provider && entry.operation !== undefined;
+      const { provider } = isOthers && (await fetchOperation(instances, entry.operation)) ? settings : entry;
       const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
       if (entry.isLate && mayExist) late.push(entry);
       else await journal.remove(entry.key);

@@ -26,7 +26,7 @@ import {
   requireRecordedEndpoint,
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
-import { isFinishedOrGivenUp, withImported } from "./create/unfinished";
+import { isFinishedOrGivenUp, withJournal } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/unfinished";
@@ -193,7 +193,7 @@ async function readUnfinishedCreation(
   recorded: Pending = {},
 ): Promise<FoundResource | undefined> {
   const { journal, client } = context.session;
-  const pending = isPlaceholder(id) ? await withImported(context, recorded, state.key) : recorded;
+  const pending = isPlaceholder(id) ? await withJournal(context, recorded, state.key) : recorded;
   const unchanged = resource(context, id, state);
   const { operation, failed } = pending;
   const seen = operation && (await fetchOperation(context, operation));

@@ -75,7 +75,7 @@ export async function findUnfinishedCreation(
   const { placeholder: saved, placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
   const isOpen = saved !== undefined && !(await isFinishedOrGivenUp(context, saved));
   const placeholder = isOpen
-    ? { ...(await withImported(context, saved, seen.key)), isInState: true }
+    ? { ...(await withJournal(context, saved, seen.key)), isInState: true }
     : undefined;
   if (placeholder !== undefined)
     requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
@@ -98,10 +98,12 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Adds the objects that other resources have imported since the state was saved. Only the journal contains them. */
-export async function withImported({ session }: Context, pending: Pending, resource: string | undefined) {
+/** Adds what happened since the state was saved: the operation of a killed resumption, and the objects that other resources imported. */
+export async function withJournal({ session }: Context, pending: Pending, resource: string | undefined) {
   const own = resource === undefined ? undefined : await session.journal.find(resource);
-  return own?.key === pending.key ? { ...pending, imported: own?.imported ?? pending.imported } : pending;
+  if (own?.key !== pending.key) return pending;
+  const { operation = own?.operation, imported } = pending;
+  return { ...pending, operation, imported: own?.imported ?? imported };
 }
 
 /** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */

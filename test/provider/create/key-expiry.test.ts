@@ -36,6 +36,22 @@ describe("a key is valid for 24 hours, minus one hour for differing clocks:", ()
     expect(service.emulator.instances.size).toBe(2);
   });
 
+  test("after that, an operation that a killed resumption has recorded is still enough", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: HOUR_MS } });
+    const outage = service.emulator.fail({ method: "POST", kind: "status", status: 503, times: 99 });
+    await web.up({ __timeouts: { create: "5s" } });
+    outage.off();
+    await web.killedUp();
+    const at = Date.now() - DAY_MS;
+    await web.writeEntry({ ...(await web.journalEntry()), at });
+    const saved = web.inState();
+    web.saved = { ...saved, state: { ...saved.state, __pending: { ...Object(saved.state.__pending), at } } };
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
   test("the error also lists objects with the normalized name", async () => {
     const name = "Web-01";
     const { service, web } = await killedAgo(DAY_MS, { normalize: ["lower-case"] }, { name });

@@ -400,6 +400,22 @@ describe("provider processes of one run", () => {
     },
   );
 
+  test("read the end of an operation only once, because a service may not keep it", async () => {
+    const service = await startService({ behaviour: { operationKeptPolls: 1 } });
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const { projects } = await service.newProviders({}, undefined, { outside });
+    const project = await projects.create(await checked(projects, {}, projectNews()));
+    service.emulator.behaviour.operationMs = 3_600_000;
+    const clock = new LastMoment();
+    const { instances } = await service.newProviders({}, clock, { outside });
+    const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
+    await Promise.race([clock.reached, instances.create(news)]);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    await (await service.newProviders()).projects.delete(project.id, project.outs);
+    expect(service.emulator.instances.size).toBe(0);
+  });
+
   test("don't resend another provider's creation if the project's provider can't see its operation", async () => {
     const service = await startService();
     const outside = { run: `127.0.0.1:${randomUUID()}` };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { existingProject, failureOf, type Service, startService } from "../service";
+import { errorOf, existingProject, failureOf, type Service, startService } from "../service";
 
 const ANEW = { image: "debian-14" };
 const FIRST_CREATED = { deleteBeforeReplace: false };
@@ -256,4 +256,40 @@ test.each([
   for (const { id, state } of [...web.replaced, web.inState()]) await provider.delete(id, state);
   expect(service.emulator.instances.size).toBe(0);
   expect(service.warnings).toEqual([]);
+});
+
+/** With `up --continue-on-error`, the engine deletes the replaced object even if the creation of the new one has failed. */
+class ContinuingUp extends OneInstance {
+  async upDespiteErrors(args: Record<string, unknown>): Promise<void> {
+    const provider = await this.process();
+    expect(await errorOf(this.apply(provider, this.news(args), FIRST_CREATED))).toBeDefined();
+    await this.deleteReplaced(provider);
+  }
+}
+
+test("a replacement that fails in an `up --continue-on-error` isn't deleted together with the replaced object", async () => {
+  const service = await startService({ behaviour: { postIgnores: ["labels"] } });
+  const web = new ContinuingUp(service);
+  await web.up();
+  const former = web.inState().id;
+  const fault = service.emulator.fail({ method: "PUT", kind: "status", status: 422 });
+  await web.upDespiteErrors({ ...ANEW, labels: { team: "web" } });
+  fault.off();
+  const { id } = web.inState();
+  expect(id).not.toBe(former);
+  expect(await web.up({ ...ANEW, labels: { team: "web" } })).toBeUndefined();
+  expect(await web.expectOne()).toBe(id);
+});
+
+test("a replacement that times out in an `up --continue-on-error` is resumed by the next `up`", async () => {
+  const service = await startService();
+  const web = new ContinuingUp(service);
+  await web.up();
+  service.emulator.behaviour.operationMs = 60_000;
+  await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
+  const [id] = service.emulator.instances.keys();
+  service.emulator.behaviour.operationMs = 0;
+  expect(await web.up(ANEW)).toBeUndefined();
+  expect(await web.expectOne()).toBe(id);
+  expect(web.posts()).toHaveLength(2);
 });
