@@ -108,7 +108,11 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
         : `the \`${name}\` argument of the provider "${provider}"`;
     // The hint doesn't mention the environment variable, because the stack setting takes precedence.
     const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
-    return found(configured(`cloudinfra:${name}`), source, hint);
+    const text = configured(`cloudinfra:${name}`);
+    // An unset secret of a CI job may be empty. The environment may contain the settings of another account.
+    if (provider !== undefined && text?.trim() === "")
+      throw new CloudInfraError("config_invalid", `${source} is empty`, { hint });
+    return found(text, source, hint);
   };
   const inEnvironment: Lookup = (name) => {
     const variable = variableName(name);

@@ -21,7 +21,7 @@ import {
 } from "./create/unfinished";
 import { markLive, requireUnshared } from "./object-ownership";
 import { failedAgain, partialCreation } from "./partial-state";
-import { warnOfObjectLeftAlone } from "./warnings";
+import { warnOfObjectLeftAlone, warnOfSameNamed } from "./warnings";
 
 interface Created {
   readonly id: string;
@@ -142,6 +142,7 @@ async function createNew(
   if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
   // With `--continue-on-error`, the engine deletes the replaced object even if this creation remains unfinished.
   if (replaces !== undefined) await journal.run.add({ replacing: replaces });
+  let isWarned = false;
   for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
@@ -162,6 +163,8 @@ async function createNew(
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
       await markLive(context, inputs, id, { isAdopted: false });
       await journal.extend(key, { id });
+      // The object of an earlier attempt may have appeared in the meantime.
+      if (tries > 1 && !isWarned) await warnOfSameNamed(context, inputs, pending);
       return { id, outs };
     }
     if (end.kind === "failed" && end.object) {
@@ -170,6 +173,7 @@ async function createNew(
     }
     await journal.remove(key);
     await markFinished(context, pending);
+    isWarned ||= end.kind === "key spent" && (await warnOfSameNamed(context, inputs, pending));
     if (end.kind === "failed" || tries === MAX_KEYS) throw end.error;
   }
 }

@@ -76,6 +76,8 @@ export async function deleteResource(context: Context, id: string, state: Record
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
+  // The state contains a creation that this run has resumed.
+  if (entry !== undefined && (await journal.run.has({ replacing: entry.resource }))) return false;
   // Without a program, it is unknown whether the state contains the object. If the state contains the object, its deletion removes the
   // entry. Otherwise, a warning at the end of the run mentions the object.
   if (entry?.id !== undefined && tracker.urn === undefined) return false;

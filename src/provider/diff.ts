@@ -50,12 +50,7 @@ export async function diffResource(
   }
   const isDecided = isInUse && !tracker.isPreview;
   // The entry of a placeholder may contain objects that other resources have imported.
-  if (
-    entry !== undefined &&
-    !isPlaceholder(id) &&
-    (entry.id === id || [key, pending?.key].includes(entry.key))
-  )
-    await journal?.remove(entry.key);
+  if (entry !== undefined && !isPlaceholder(id)) await journal?.remove(entry.key);
   const answer = await judged();
   // After a change of the endpoint, the engine would create a replacement before the deletion of the old object fails.
   const session = sessions.openIfConfigured();

@@ -95,8 +95,9 @@ const NOTHING_THERE = `. If the service keeps returning this error and has no su
 /** Returns instructions for giving up a creation if the service rejects the resent request, or may have stored its failure (§4.7). */
 export function giveUpHint(error: CloudInfraError, isResumed = true): string {
   if (isInvisible(error)) return `. If the project was deleted, give up the creation: ${GIVE_UP}`;
-  const { code, status = 0 } = error;
-  return REJECTED.has(code) || status === 500 || (isResumed && status > 500) ? NOTHING_THERE : "";
+  const { code, status } = error;
+  const mayBeStored = status === 500 || (isResumed && status !== undefined);
+  return REJECTED.has(code) || mayBeStored ? NOTHING_THERE : "";
 }
 
 /** Reports whether the project of an object isn't visible. It may have been deleted, or the token may belong to another account. */

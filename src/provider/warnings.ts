@@ -108,12 +108,12 @@ export async function hintForMissing(context: Context, id: string, pending: Pend
 
 /**
  * Warns about objects that a failed creation may have left. A stored failure doesn't prove that nothing was created (§4.7), and a failed
- * operation may have no link to its object.
+ * operation may have no link to its object. Returns whether there are such objects.
  */
-export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
+export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<boolean> {
   try {
     const ids = await findSameNamed(context, pending, inputs.urn);
-    if (ids.length === 0) return;
+    if (ids.length === 0) return false;
     // The warning contains the name of the resource, because the name of the object may be a secret.
     const { name } = context.kind;
     const message =
@@ -121,8 +121,10 @@ export async function warnOfSameNamed(context: Context, inputs: Desired, pending
       `an object: the service lists ${ids.join(", ")} with the same name. The provider doesn't adopt or delete objects by name, so ` +
       `\`pulumi up\` creates another ${name}. Check the service, and delete the objects that you don't need.`;
     await context.session.warn(message);
+    return true;
   } catch (error) {
     // Without the list, no warning is possible. The creation continues or reports its own error.
     if (!isCloudInfraError(error)) throw error;
+    return false;
   }
 }

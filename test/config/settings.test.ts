@@ -267,6 +267,13 @@ describe("an explicit provider", () => {
     });
   });
 
+  test.each(["token", "endpoint"])("doesn't use the environment's %s if its own is empty", (name) => {
+    const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
+    const said = providerWords({ ...eu, [name]: " " }, environment);
+    expect(said).toContain(`the \`${name}\` argument of the provider "eu" is empty`);
+    expect(said).toContain("code config_invalid");
+  });
+
   test("can use another account at the endpoint of the environment, or only the environment", () => {
     const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
     expect(providerSettings({ token: "t-eu" }, environment)).toMatchObject({

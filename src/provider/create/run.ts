@@ -106,9 +106,7 @@ async function sendRequest(
       throw await outcomeUnknown(context, inputs, pending, { wasSent: error.sent });
     // If an earlier process may have sent the request, no failure proves that nothing was created.
     if (!isCloudInfraError(error) || isResumed || (error.sent && !error.replayed)) throw error;
-    if (!error.replayed) return { kind: "failed", error };
-    await warnOfSameNamed(context, inputs, pending);
-    return { kind: "key spent", error };
+    return { kind: error.replayed ? "key spent" : "failed", error };
   } finally {
     finder.invalidate();
   }

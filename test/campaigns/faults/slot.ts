@@ -100,14 +100,14 @@ export class Slot {
       { flavor },
       { network: this.network(other(random, NETWORKS, this.wanted?.network)), flavor },
       { labels: { team: "ops", tier: String(random.integer(10, 99)) } },
-      { sshKeys: [sshKey(random), sshKey(random)] },
     ];
-    const takenBack: Properties[] = [
+    const hidden: Properties[] = [
+      { sshKeys: [sshKey(random), sshKey(random)] },
       { labels: undefined, flavor },
       { sshKeys: undefined, publicIp: this.wanted?.publicIp === undefined ? "auto" : undefined },
     ];
-    // A refresh can't show that an argument was removed. After one, the update is sent again, and takes as long.
-    const changes: [Properties, ...Properties[]] = this.options.isHurried ? made : [...made, ...takenBack];
+    // Replies may not show SSH keys or that an argument was removed. After a timeout, the update is sent again, and takes as long.
+    const changes: [Properties, ...Properties[]] = this.options.isHurried ? made : [...made, ...hidden];
     const all = Object.entries({ ...this.wanted, ...random.pick(changes) });
     return Object.fromEntries(all.filter(([, value]) => value !== undefined));
   }

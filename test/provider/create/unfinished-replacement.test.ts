@@ -286,7 +286,8 @@ test("a replacement that times out in an `up --continue-on-error` is resumed by 
   const web = new ContinuingUp(service);
   await web.up();
   service.emulator.behaviour.operationMs = 60_000;
-  await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
+  for (const _ of ["creation", "resumption"])
+    await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
   const [id] = service.emulator.instances.keys();
   service.emulator.behaviour.operationMs = 0;
   expect(await web.up(ANEW)).toBeUndefined();

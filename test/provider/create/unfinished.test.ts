@@ -333,3 +333,33 @@ test("a damaged journal entry of an instance doesn't prevent the deletion of its
   await projects.delete(project.id, project.state);
   expect(service.emulator.projects.has(project.id)).toBe(false);
 });
+
+describe("a retried creation that another machine has finished", () => {
+  const SHORT = { __timeouts: { create: "5s" } };
+  async function finishedElsewhere() {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    service.emulator.failNextOperation({ kind: "create" });
+    for (const _ of ["first", "retry"]) {
+      expect(await web.up(SHORT)).toContain("timed out");
+      service.emulator.finishOperations();
+    }
+    service.emulator.behaviour.operationMs = 0;
+    expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
+    return { service, web, id: web.inState().id };
+  }
+
+  test("is no change on the first machine", async () => {
+    const { web, id } = await finishedElsewhere();
+    const provider = await web.process();
+    const { state, inputs } = web.inState();
+    const checked = (await provider.check(inputs, web.news())).inputs;
+    expect(await provider.diff(id, state, checked)).toMatchObject({ changes: false });
+  });
+
+  test("isn't deleted by the first machine before its replacement exists", async () => {
+    const { service, web, id } = await finishedElsewhere();
+    service.emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.up({ image: "debian-99" }, { deleteBeforeReplace: false })).toContain("(422)");
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  });
+});

@@ -238,6 +238,24 @@ describe("a stored failure, which the service repeats for its key", () => {
     expect(service.emulator.instances.size).toBe(3);
   });
 
+  test("causes a warning even if its object appears only later", async () => {
+    const { service, web, fail } = await start();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    const { behaviour } = service.emulator;
+    behaviour.operationMs = 5_000;
+    const isLast = ({ path }: { path: string }): boolean => path.includes("/operations/");
+    const appear = () => {
+      if (service.emulator.requests.some(isLast) && service.emulator.instances.size === 1)
+        service.emulator.addInstance({ name: "web", project: web.project });
+      return false;
+    };
+    service.emulator.fail({ kind: "status", when: appear, times: Number.POSITIVE_INFINITY });
+    expect(await web.up()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(2);
+    expect(service.warnings).toEqual([expect.stringContaining("with the same name")]);
+    expect(service.warnings.join()).not.toContain(web.inState().id);
+  });
+
   test("is resolved even if the list can't be read", async () => {
     const { service, web, fail } = await start();
     service.emulator.fail({ method: "GET", path: "/v1/instances", kind: "status", status: 403 });
