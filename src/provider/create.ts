@@ -124,12 +124,7 @@ async function leaveInOtherProject(
 const MAX_KEYS = 3;
 
 /** @param former the key of an unfinished creation whose entry is removed when the new creation is recorded */
-async function createNew(
-  context: Context,
-  inputs: Desired,
-  firstKey: string,
-  former?: string,
-): Promise<Created> {
+async function createNew(context: Context, inputs: Desired, firstKey: string, former?: string) {
   const { journal, tracker, settings } = context.session;
   const { urn = "", secrets, isAutonamed } = inputs;
   const body = creationBody(context.kind.fields, inputs);

@@ -176,11 +176,7 @@ export async function finishAndDiscard(
 }
 
 /** Returns the id of the object of an unfinished creation if the object isn't visible and may not be deleted anyway (I3). */
-export function invisibleObjectId(
-  context: Context,
-  unfinished: UnfinishedCreation,
-  error: CloudInfraError,
-): string | undefined {
+export function invisibleObjectId(context: Context, unfinished: UnfinishedCreation, error: CloudInfraError) {
   const { resultId: id = unfinished.id } = error;
   return isInvisible(error) && !mayDelete(context, unfinished) ? id : undefined;
 }
