@@ -9,10 +9,10 @@ import { existingInstance, failureOf, type Service, startService } from "../prov
 import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a creation with an explicit provider that has these arguments. */
-async function withProvider(args: Readonly<Record<string, string>>): Promise<string> {
+async function withProvider(args: Readonly<Record<string, string | undefined>>): Promise<string> {
   const service = await startService();
-  const { endpoint = "", token = "" } = args;
-  const { instances } = await service.newProviders({ endpoint, token, ...args, providerName: "eu" });
+  const none = { endpoint: undefined, token: undefined };
+  const { instances } = await service.newProviders({ ...none, ...args, providerName: "eu" });
   return (await failureOf(instances.create(instanceNews()))).message;
 }
 
@@ -29,7 +29,7 @@ async function creatingInEu(
 }
 
 const eu = { endpoint: "https://eu.example.com", token: "t-1" };
-const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({
+const exchange = (oidcTokenEndpoint: string, oidcSubject?: string) => ({
   endpoint: eu.endpoint,
   oidcTokenEndpoint,
   oidcSubject,

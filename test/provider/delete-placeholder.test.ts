@@ -265,6 +265,7 @@ describe("the deletion of an interrupted creation", () => {
     const { operation, ...pending } = Object(state.__pending);
     expect(operation).toBeDefined();
     web.saved = { id, inputs, state: { ...state, __pending: { ...pending, at: 1 } } };
+    await web.removeEntry();
     service.emulator.finishOperations();
     expect(await web.destroy()).toContain("more than 23 hours ago");
     expect(service.emulator.instances.size).toBe(1);

@@ -46,7 +46,7 @@ export interface Surroundings {
 
 /** Starts a process of the provider, and configures it as the host does. The settings have no namespace. */
 export async function openProviders(
-  settings: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string | undefined>>,
   {
     clock,
     warn,

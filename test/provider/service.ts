@@ -33,7 +33,7 @@ export interface Service extends Providers {
   readonly warnings: readonly string[];
   /** Starts another process of the provider. @default the settings and the clock of the service */
   newProviders(
-    config?: Readonly<Record<string, string>>,
+    config?: Readonly<Record<string, string | undefined>>,
     clock?: Clock,
     process?: Pick<Surroundings, "outside" | "env">,
   ): Promise<Providers>;
