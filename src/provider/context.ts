@@ -198,10 +198,7 @@ export function waitForOperationEnd(
 }
 
 /** Fetches the operation of an earlier run. Returns `undefined` if the operation isn't found, which proves nothing about its result. */
-export async function fetchOperation(
-  context: Context,
-  operation: NonNullable<Pending["operation"]>,
-): Promise<Operation | undefined> {
+export async function fetchOperation(context: Context, operation: NonNullable<Pending["operation"]>) {
   try {
     return await context.session.client.operations.poll(toOperation(operation), context);
   } catch (error) {

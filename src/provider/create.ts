@@ -83,6 +83,7 @@ async function resumeCreation(
 ): Promise<Created | undefined> {
   // The state must not make an object deletable that an earlier run may have reported to the engine.
   const begun = mayDelete(context, left) ? left : { ...left, isLate: true };
+  if (left.key !== undefined) await context.session.journal.run.add({ creating: left.key });
   const end = await runCreation(context, inputs, begun, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
       if (!isCloudInfraError(error) || !(await leaveInOtherProject(context, inputs, left, error)))
@@ -135,8 +136,6 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
     projectKey: await projectKey(context, inputs),
   };
   if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
-  // With `--continue-on-error`, the engine deletes the replaced object even if this creation remains unfinished.
-  if (replaces !== undefined) await journal.run.add({ replacing: replaces });
   let isWarned = false;
   for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
@@ -145,6 +144,7 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
     // Two processes that continue the same failed creation derive the same key, so the service creates only one object (§4.7).
     if (other !== undefined && other.key !== key) throw createdElsewhere();
     await journal.remove(former);
+    if (replaces !== undefined) await journal.run.add({ creating: key });
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
       const { id } = end.object;

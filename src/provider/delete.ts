@@ -76,12 +76,17 @@ export async function deleteResource(context: Context, id: string, state: Record
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal, tracker } = context.session;
   const entry = await journal.read(purpose);
-  // The state contains a creation that this run has resumed.
-  if (entry !== undefined && (await journal.run.has({ replacing: entry.resource }))) return false;
+  if (entry === undefined) return false;
   // Without a program, it is unknown whether the state contains the object. If the state contains the object, its deletion removes the
   // entry. Otherwise, a warning at the end of the run mentions the object.
-  if (entry?.id !== undefined && tracker.urn === undefined) return false;
-  if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
+  if (entry.id !== undefined && tracker.urn === undefined) return false;
+  if (entry.id === undefined || !(await isLive(context, entry.id))) {
+    if (!(await journal.run.has({ creating: entry.key }))) return true;
+    // With `--continue-on-error`, the engine deletes the replaced object even if its replacement is unfinished.
+    const message = `the replacement of this ${context.kind.name} is unfinished`;
+    const hint = "Run `pulumi up` again to finish the replacement. Nothing was deleted";
+    throw new CloudInfraError("conflict", message, { hint });
+  }
   // If the engine saves the state only at the end, only the entry would record the replacement after the process was killed.
   if (!entry.isKept) await journal.remove(entry.key);
   return false;

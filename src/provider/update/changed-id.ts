@@ -35,12 +35,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
 }
 
 /** Reads an object that must exist. If a rename has changed its id, a different object that now has the former id is ignored. */
-export async function presentUnlessRenamed(
-  context: Context,
-  id: string,
-  state: Recorded,
-  pending: Pending,
-): Promise<ApiObject> {
+export async function presentUnlessRenamed(context: Context, id: string, state: Recorded, pending: Pending) {
   const object = await requireObject(context, id, state);
   if (mayBeRenamed(state, pending) && isOtherObject(object, state)) throw noLongerExists(context, id);
   return object;

@@ -260,35 +260,37 @@ test.each([
 
 /** With `up --continue-on-error`, the engine deletes the replaced object even if the creation of the new one has failed. */
 class ContinuingUp extends OneInstance {
-  async upDespiteErrors(args: Record<string, unknown>): Promise<void> {
+  async upDespiteErrors(args: Record<string, unknown>): Promise<string | undefined> {
     const provider = await this.process();
     expect(await errorOf(this.apply(provider, this.news(args), FIRST_CREATED))).toBeDefined();
-    await this.deleteReplaced(provider);
+    return errorOf(this.deleteReplaced(provider));
   }
 }
 
-test("a replacement that fails in an `up --continue-on-error` isn't deleted together with the replaced object", async () => {
+test("an instance stays until its replacement, which has failed in an `up --continue-on-error`, is updated", async () => {
   const service = await startService({ behaviour: { postIgnores: ["labels"] } });
   const web = new ContinuingUp(service);
   await web.up();
-  const former = web.inState().id;
   const fault = service.emulator.fail({ method: "PUT", kind: "status", status: 422 });
-  await web.upDespiteErrors({ ...ANEW, labels: { team: "web" } });
+  const said = await web.upDespiteErrors({ ...ANEW, labels: { team: "web" } });
+  expect(said).toContain("the replacement of this instance is unfinished");
   fault.off();
   const { id } = web.inState();
-  expect(id).not.toBe(former);
+  expect(service.emulator.instances.size).toBe(2);
   expect(await web.up({ ...ANEW, labels: { team: "web" } })).toBeUndefined();
   expect(await web.expectOne()).toBe(id);
 });
 
-test("a replacement that times out in an `up --continue-on-error` is resumed by the next `up`", async () => {
+test("an instance stays until its replacement, which times out in an `up --continue-on-error`, is created", async () => {
   const service = await startService();
   const web = new ContinuingUp(service);
   await web.up();
   service.emulator.behaviour.operationMs = 60_000;
-  for (const _ of ["creation", "resumption"])
-    await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
-  const [id] = service.emulator.instances.keys();
+  for (const _ of ["creation", "resumption"]) {
+    const said = await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
+    expect(said).toContain("the replacement of this instance is unfinished");
+  }
+  const [, id] = service.emulator.instances.keys();
   service.emulator.behaviour.operationMs = 0;
   expect(await web.up(ANEW)).toBeUndefined();
   expect(await web.expectOne()).toBe(id);
