@@ -24,8 +24,6 @@ export type Fact =
   /** A process resumes or discards the unfinished creation of the resource with this key. */
   | { readonly resuming: string }
   | { readonly finished: string }
-  /** This run creates the object with this idempotency key for a resource, which may replace another one. */
-  | { readonly creating: string }
   /** The resource with this key is being replaced. When its replacement is created, its unfinished creations are finished. */
   | { readonly replacing: string }
   /** The run has a program, which warns about unfinished creations. A process that only deletes resources can't detect the program. */

@@ -83,7 +83,6 @@ async function resumeCreation(
 ): Promise<Created | undefined> {
   // The state must not make an object deletable that an earlier run may have reported to the engine.
   const begun = mayDelete(context, left) ? left : { ...left, isLate: true };
-  if (left.key !== undefined) await context.session.journal.run.add({ creating: left.key });
   const end = await runCreation(context, inputs, begun, true).catch(
     async (error: unknown): Promise<CreationEnd> => {
       if (!isCloudInfraError(error) || !(await leaveInOtherProject(context, inputs, left, error)))
@@ -144,7 +143,6 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
     // Two processes that continue the same failed creation derive the same key, so the service creates only one object (§4.7).
     if (other !== undefined && other.key !== key) throw createdElsewhere();
     await journal.remove(former);
-    if (replaces !== undefined) await journal.run.add({ creating: key });
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
       const { id } = end.object;

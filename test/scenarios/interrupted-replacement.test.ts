@@ -5,7 +5,7 @@ import type { Deployment, Stack } from "../harness/engine";
 import { processEngines, processStack } from "../harness/process-stack";
 import { type Scenario, withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { errorsOf, expectOneEach, programOf, runInterruptedUp, urnOf } from "./interruption";
+import { errorsOf, expectOneEach, HELD_MS, programOf, runInterruptedUp, urnOf } from "./interruption";
 import { journalOf, killedCreation } from "./killed";
 
 const program = (images: Readonly<Record<string, string>>): string =>
@@ -77,6 +77,29 @@ describeLongOnEngines("an interrupted replacement", (engine) => {
       await run(stack, "up");
       expect(await imagesOf(scenario, Object.keys(last))).toEqual(last);
       await expectOneEach(scenario, Object.keys(last));
+    });
+  });
+
+  it("keeps the old instance with --continue-on-error until the new one is created", async () => {
+    const hurried = (image: string) =>
+      programOf({ web: [`image: "${image}"`, 'customTimeouts: { create: "3s" }'] });
+    await withStack(engine, { program: hurried("old") }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      await run(stack, "up");
+      const [former = ""] = emulator.instances.keys();
+      emulator.behaviour.operationMs = HELD_MS;
+      write(hurried("new"));
+      for (const _ of ["creation", "resumption"]) {
+        const said = errorsOf(await stack.run("up", { continueOnError: true }));
+        expect(said).toContain("The state records the unfinished creation");
+        expect([...emulator.instances.keys()]).toEqual([former, expect.any(String)]);
+      }
+      emulator.behaviour.operationMs = 0;
+      emulator.finishOperations();
+      const [, latter] = emulator.instances.keys();
+      await run(stack, "up");
+      expect([...emulator.instances.keys()]).toEqual([latter]);
+      await expectOneEach(scenario, ["web"]);
     });
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { errorOf, existingProject, failureOf, type Service, startService } from "../service";
+import { existingProject, failureOf, type Service, startService } from "../service";
 
 const ANEW = { image: "debian-14" };
 const FIRST_CREATED = { deleteBeforeReplace: false };
@@ -256,43 +256,4 @@ test.each([
   for (const { id, state } of [...web.replaced, web.inState()]) await provider.delete(id, state);
   expect(service.emulator.instances.size).toBe(0);
   expect(service.warnings).toEqual([]);
-});
-
-/** With `up --continue-on-error`, the engine deletes the replaced object even if the creation of the new one has failed. */
-class ContinuingUp extends OneInstance {
-  async upDespiteErrors(args: Record<string, unknown>): Promise<string | undefined> {
-    const provider = await this.process();
-    expect(await errorOf(this.apply(provider, this.news(args), FIRST_CREATED))).toBeDefined();
-    return errorOf(this.deleteReplaced(provider));
-  }
-}
-
-test("an instance stays until its replacement, which has failed in an `up --continue-on-error`, is updated", async () => {
-  const service = await startService({ behaviour: { postIgnores: ["labels"] } });
-  const web = new ContinuingUp(service);
-  await web.up();
-  const fault = service.emulator.fail({ method: "PUT", kind: "status", status: 422 });
-  const said = await web.upDespiteErrors({ ...ANEW, labels: { team: "web" } });
-  expect(said).toContain("the replacement of this instance is unfinished");
-  fault.off();
-  const { id } = web.inState();
-  expect(service.emulator.instances.size).toBe(2);
-  expect(await web.up({ ...ANEW, labels: { team: "web" } })).toBeUndefined();
-  expect(await web.expectOne()).toBe(id);
-});
-
-test("an instance stays until its replacement, which times out in an `up --continue-on-error`, is created", async () => {
-  const service = await startService();
-  const web = new ContinuingUp(service);
-  await web.up();
-  service.emulator.behaviour.operationMs = 60_000;
-  for (const _ of ["creation", "resumption"]) {
-    const said = await web.upDespiteErrors({ ...ANEW, __timeouts: { create: "5s" } });
-    expect(said).toContain("the replacement of this instance is unfinished");
-  }
-  const [, id] = service.emulator.instances.keys();
-  service.emulator.behaviour.operationMs = 0;
-  expect(await web.up(ANEW)).toBeUndefined();
-  expect(await web.expectOne()).toBe(id);
-  expect(web.posts()).toHaveLength(2);
 });
