@@ -103,8 +103,8 @@ function readAfterUpdate(
   const { made, unapplied: left } = compareRequested(context, state, pending, object);
   const seen = refreshedState(context, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
-  const marks = marksForRequested(context, left, { before: state, now: seen.props });
-  const applied = unlessEmpty({ ...seen.props.applied, ...marks });
+  const marks = pending.isUnsure ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
+  const applied = unlessEmpty({ ...marks, ...seen.props.applied });
   return { ...seen, props: { ...seen.props, applied, pending: { ...pending, asked: left } } };
 }
 

@@ -5,7 +5,7 @@ import type { StateResource } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
 import { errorsOf, expectOneEach, postsOf, programOf, runInterruptedUp, urnOf } from "./interruption";
-import { forget, killedCreation } from "./killed";
+import { forget, journalOf, killedCreation } from "./killed";
 
 const YESTERDAY = Date.now() - 23.5 * 3_600_000;
 
@@ -35,6 +35,7 @@ describeOnEngines(
         const { stack, emulator, write } = scenario;
         await runInterruptedUp(scenario);
         emulator.finishOperations();
+        for (const { key } of await journalOf(scenario).list()) await journalOf(scenario).remove(key);
         const [saved = ""] = emulator.instances.keys();
         const isSaved = ({ urn }: StateResource) => urn === urnOf("saved");
         await edit(scenario, (resource) => [isSaved(resource) ? aged(resource) : resource]);

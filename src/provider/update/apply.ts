@@ -187,7 +187,9 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown")
       return { written: { ...written, accepted: { kind: "none", deferred: true } } };
-    if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
+    const isOnly = written.before === change.before && written.accepted.isRetried !== true;
+    if (error.code === "operation_failed")
+      throw await operationFailure(context, change, error, { operation, isOnly });
     const waiting = keepWaitingHint(error, news.timeouts?.update !== undefined, IMPORT_OBJECT);
     const hint = `Operation ${operation.id} is still in progress. ${waiting}`;
     throw partialUpdate(change, error, hint, { operation: operationRecord(operation) });
@@ -204,7 +206,7 @@ async function operationFailure(
   context: Context,
   change: Change,
   failure: CloudInfraError,
-  operation: Operation,
+  { operation, isOnly }: { readonly operation: Operation; readonly isOnly: boolean },
 ): Promise<CloudInfraError> {
   const { olds, fields, before } = change;
   const seen = await requireUpdatedObject(context, change).catch((error: unknown) => {
@@ -213,8 +215,8 @@ async function operationFailure(
   });
   if (!isCloudInfraError(seen)) {
     // Values that appear later are then not recorded as requested, because another user has set them.
-    const isFirst = change.former === undefined && before !== undefined;
-    if (isFirst && isUnchanged(fields, olds, before, seen)) return failure;
+    const isKnown = isOnly && change.former === undefined && before !== undefined;
+    if (isKnown && isUnchanged(fields, olds, before, seen)) return failure;
   } else if (mayBeRenamed(olds, pendingUpdate(change)) && isConfirmedAbsence(seen))
     return errorAfterRename(context, seen, renameOf(change));
   return partialUpdate(change, failure, failure.hint, {

@@ -27,7 +27,8 @@ export type WriteResult =
   | { readonly kind: "already applied"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
-      readonly accepted: Accepted;
+      /** If the request was retried, an earlier attempt may have started another operation. */
+      readonly accepted: Accepted & { readonly isRetried?: true };
       /** The object from which the body was built. If-Match contains its revision. */
       readonly before: ApiObject;
     };
@@ -93,7 +94,7 @@ async function put(
   change: Change,
   before: ApiObject,
   revision: string,
-): Promise<Accepted | CloudInfraError> {
+): Promise<Extract<WriteResult, { kind: "accepted" }>["accepted"] | CloudInfraError> {
   const { id, olds, news, unsettled = {}, ignored } = change;
   const { client, finder } = context.session;
   const { fields } = context.kind;

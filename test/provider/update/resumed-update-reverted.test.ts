@@ -114,6 +114,29 @@ test.each([{}, { getObject: 405 }] as const)(
   },
 );
 
+test("a reverted program reverts what the first attempt of an update sets after the operation of the second attempt failed", async () => {
+  let afterPut = (): void => {};
+  const { service, web } = await oneInstance({
+    behaviour: { putReply: 202 },
+    onRequest: ({ method }) => method === "PUT" && afterPut(),
+  });
+  const { emulator } = service;
+  await web.up();
+  emulator.behaviour.operationMs = 3_600_000;
+  emulator.fail({ method: "PUT", kind: "lost-reply" });
+  afterPut = () => {
+    afterPut = () => {};
+    emulator.behaviour.operationMs = 1_000;
+    emulator.failNextOperation({ kind: "update" });
+  };
+  expect(await web.up({ flavor: "m1.large" })).toContain("code operation_failed");
+  emulator.finishOperations();
+  expect(there(service).flavor).toBe("m1.large");
+  expect(await web.up()).toBeUndefined();
+  expect(there(service).flavor).toBe("m1.small");
+  await web.expectOne();
+});
+
 test("a reverted program requires no update if a failed operation has changed nothing", async () => {
   const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
   const { emulator } = service;

@@ -313,31 +313,6 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     await web.expectOne();
   });
 
-  test.each(["done", "forgotten", "lost reply"])(
-    "isn't suspected any more after a refresh if each PUT creates a revision: %s",
-    async (how) => {
-      let touch = (): void => {};
-      const { service, web } = await oneInstance({
-        behaviour: { putReply: how === "lost reply" ? 200 : 202, normalize: ["ids"] },
-        onRequest: ({ method }) => method === "PUT" && touch(),
-      });
-      const { emulator } = service;
-      await web.up(SHORT);
-      touch = () => emulator.touch(web.inState().id);
-      if (how === "lost reply") emulator.fail({ kind: "lost-reply", method: "PUT" });
-      else emulator.behaviour.operationMs = 3_600_000;
-      expect(await web.up(LARGE)).toBeDefined();
-      emulator.finishOperations();
-      emulator.behaviour.operationMs = 2_000;
-      if (how === "forgotten") for (const id of emulator.operations.keys()) emulator.remove(id);
-      expect(await web.up(LARGE)).toContain("flavor");
-      await web.refresh();
-      expect(await web.up(LARGE)).toBeUndefined();
-      expect(flavor(service)).toEqual(["m1.large"]);
-      await web.expectOne();
-    },
-  );
-
   test("is not suspected if the operation ends while the provider waits", async () => {
     const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
     const looks = (): number =>
