@@ -180,16 +180,10 @@ function createCollections(send: Send, operations: Operations, revisionField: st
        * @param revision opaque tag without quotes
        * @throws CloudInfraError `revision_conflict` after 412
        */
-      async update(
-        id: string,
-        body: string,
-        revision: string,
-        options: CallOptions,
-      ): Promise<Accepted & { readonly isRetried?: true }> {
+      async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
         const path = pathOf("instances", id);
         const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
-        const accepted = parseAccepted(reply, operations, revisionField, id);
-        return reply.request.attempts > 1 ? { ...accepted, isRetried: true } : accepted;
+        return parseAccepted(reply, operations, revisionField, id);
       },
     },
   };

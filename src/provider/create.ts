@@ -154,10 +154,10 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
       const hidden = end.isEcho ? { isEcho: true } : {};
       const asked = argumentsOf(context, inputs);
       const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
+      // The object of an earlier attempt may have appeared in the meantime.
+      if (tries > 1 && !isWarned) await warnOfSameNamed(context, inputs, { ...pending, imported: [id] });
       await markLive(context, inputs, id, { isAdopted: false });
       await journal.extend(key, { id });
-      // The object of an earlier attempt may have appeared in the meantime.
-      if (tries > 1 && !isWarned) await warnOfSameNamed(context, inputs, pending);
       return { id, outs };
     }
     if (end.kind === "failed" && end.object) {

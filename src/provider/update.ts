@@ -11,6 +11,7 @@ import { isSuccess, isTerminal, type Operation, operationFailed } from "../polli
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
+  hasRevisionOf,
   objectRefOf,
   requireRecordedEndpoint,
   requireSameProvider,
@@ -28,7 +29,7 @@ import {
   otherIdError,
   presentUnlessRenamed,
 } from "./update/changed-id";
-import { compareRequested, isUnchanged } from "./update/unfinished";
+import { compareRequested } from "./update/unfinished";
 import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
@@ -139,9 +140,12 @@ async function finishPendingUpdate(
     throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
   const { asked = {} } = pending;
-  const requested = context.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  if (error?.code === "operation_failed" && isUnchanged(requested, olds, olds, object))
-    return { state: { ...olds, pending: undefined } };
+  // A list may be outdated, and a revision may not cover values that aren't shown.
+  const isShown = context.kind.fields.every(
+    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
+  );
+  const isUnchanged = object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
+  if (error?.code === "operation_failed" && isUnchanged) return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;

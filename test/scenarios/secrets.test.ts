@@ -132,8 +132,7 @@ describeOnEngines("secrets", (engine) => {
       const project = new Project("p", { region: "eu-1", name: pulumi.secret("hush-project") });
       new Instance("web", { project: project.id, image: "ubuntu", network: "n", flavor: "${flavor}" });
     `;
-    // Without GET, the provider can't know whether the failed operation has changed something, so the state records the update.
-    const behaviour = { putReply: 202, getObject: 405 } as const;
+    const behaviour = { putReply: 202 } as const;
     await withStack(engine, { program: source("small"), behaviour }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const problem = { detail: "the quota of project 'hush-project' is exceeded" };

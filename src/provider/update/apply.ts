@@ -37,7 +37,7 @@ import {
   type UpdateOutcome,
   waitUntilApplied,
 } from "./outcome";
-import { type Change, isUnchanged, requestedChanges } from "./unfinished";
+import { type Change, requestedChanges } from "./unfinished";
 import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
@@ -187,9 +187,7 @@ async function finishOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown")
       return { written: { ...written, accepted: { kind: "none", deferred: true } } };
-    const isOnly = written.before === change.before && written.accepted.isRetried !== true;
-    if (error.code === "operation_failed")
-      throw await operationFailure(context, change, error, { operation, isOnly });
+    if (error.code === "operation_failed") throw await operationFailure(context, change, error, operation);
     const waiting = keepWaitingHint(error, news.timeouts?.update !== undefined, IMPORT_OBJECT);
     const hint = `Operation ${operation.id} is still in progress. ${waiting}`;
     throw partialUpdate(change, error, hint, { operation: operationRecord(operation) });
@@ -206,19 +204,13 @@ async function operationFailure(
   context: Context,
   change: Change,
   failure: CloudInfraError,
-  { operation, isOnly }: { readonly operation: Operation; readonly isOnly: boolean },
+  operation: Operation,
 ): Promise<CloudInfraError> {
-  const { olds, fields, before } = change;
-  const seen = await requireUpdatedObject(context, change).catch((error: unknown) => {
-    if (isCloudInfraError(error)) return error;
-    throw error;
-  });
-  if (!isCloudInfraError(seen)) {
-    // Values that appear later are then not recorded as requested, because another user has set them.
-    const isKnown = isOnly && change.former === undefined && before !== undefined;
-    if (isKnown && isUnchanged(fields, olds, before, seen)) return failure;
-  } else if (mayBeRenamed(olds, pendingUpdate(change)) && isConfirmedAbsence(seen))
-    return errorAfterRename(context, seen, renameOf(change));
+  if (mayBeRenamed(change.olds, pendingUpdate(change))) {
+    const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
+    if (isCloudInfraError(seen) && isConfirmedAbsence(seen))
+      return errorAfterRename(context, seen, renameOf(change));
+  }
   return partialUpdate(change, failure, failure.hint, {
     operation: operationRecord(operation),
   });

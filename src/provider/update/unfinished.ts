@@ -14,7 +14,7 @@ import {
 import { remoteValuesAfter } from "../../model/remote-values";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/resource-fields";
 import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
-import { argumentsOf, type Context, hasRevisionOf } from "../context";
+import { argumentsOf, type Context } from "../context";
 
 /** An update of an object: the state, the inputs, and the fields to set. */
 export interface Change {
@@ -58,21 +58,6 @@ export function requestedChanges(change: Change): RemoteValues {
     else if (!sameValue(field, left, olds[name] ?? {})) asked[name] = left;
   }
   return asked;
-}
-
-/**
- * Reports whether a failed update has changed nothing. A list may be outdated, and a revision may not cover values that the service doesn't
- * return. If the state contains no value, the service may omit the empty field.
- */
-export function isUnchanged(
-  fields: readonly Field[],
-  state: Recorded,
-  before: ApiObject | Recorded,
-  now: ApiObject,
-) {
-  const isHidden = ({ name, wire }: Field): boolean =>
-    state[name] !== undefined && now.fields[wire] === undefined;
-  return now.isFromOwnUrl === true && hasRevisionOf(now, before) && !fields.some(isHidden);
 }
 
 /**

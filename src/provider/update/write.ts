@@ -27,8 +27,7 @@ export type WriteResult =
   | { readonly kind: "already applied"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
-      /** If the request was retried, an earlier attempt may have started another operation. */
-      readonly accepted: Accepted & { readonly isRetried?: true };
+      readonly accepted: Accepted;
       /** The object from which the body was built. If-Match contains its revision. */
       readonly before: ApiObject;
     };
@@ -94,7 +93,7 @@ async function put(
   change: Change,
   before: ApiObject,
   revision: string,
-): Promise<Extract<WriteResult, { kind: "accepted" }>["accepted"] | CloudInfraError> {
+): Promise<Accepted | CloudInfraError> {
   const { id, olds, news, unsettled = {}, ignored } = change;
   const { client, finder } = context.session;
   const { fields } = context.kind;

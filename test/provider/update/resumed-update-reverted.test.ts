@@ -154,17 +154,7 @@ describe.each<[Record<string, unknown>, Record<string, unknown>]>([
   [{ labels: { team: "web" } }, { labels: { team: "web" } }],
   [{ sshKeys: [SSH_KEY] }, { ssh_keys: [SSH_KEY] }],
 ])("a value that somebody sets after an update to %j whose operation has failed", (news, theirs) => {
-  test("isn't removed if the program is reverted", async () => {
-    const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
-    await web.up();
-    service.emulator.failNextOperation({ kind: "update" });
-    expect(await web.up(news)).toContain("code operation_failed");
-    service.emulator.edit(web.inState().id, theirs);
-    expect(await web.up()).toBeUndefined();
-    expect(there(service)).toMatchObject(theirs);
-  });
-
-  test("isn't removed after a timeout, a conflict and a refresh either", async () => {
+  test("isn't removed after a timeout, a conflict and a refresh", async () => {
     const { service, web, end } = await slowUpdate({}, news, { fails: true });
     end();
     service.emulator.edit(web.inState().id, { network: "theirs" });
