@@ -155,7 +155,8 @@ async function finishInstancesOf(context: Context, project: string, key: string 
       const inputs = desired({ urn: entry.urn, project });
       // Another provider may have started the creation. Its key may belong to its token, so only a visible operation can be finished.
       const isOthers = entry.provider !== settings.provider && entry.operation !== undefined;
-      const { provider } = isOthers && (await fetchOperation(instances, entry.operation)) ? settings : entry;
+      const seen = isOthers && (await fetchOperation(instances, entry.operation).catch(() => undefined));
+      const { provider } = seen ? settings : entry;
       const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
       if (entry.isLate && mayExist) late.push(entry);
       else await journal.remove(entry.key);

@@ -429,9 +429,12 @@ describe("provider processes of one run", () => {
     service.emulator.finishOperations();
 
     // The other provider's account has its own operations and keys.
+    const denied = service.emulator.fail({ path: "/v1/operations/", kind: "status", status: 403, times: 99 });
+    const later = (await service.newProviders()).projects;
+    await expect(later.delete(project.id, project.outs)).rejects.toThrow("code provider_changed");
+    denied.off();
     for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
     service.emulator.behaviour.keyRetentionMs = 0;
-    const later = (await service.newProviders()).projects;
     await expect(later.delete(project.id, project.outs)).rejects.toThrow("code provider_changed");
     expect(service.emulator.instances.size).toBe(1);
     expect(deletions(service)).toEqual([]);

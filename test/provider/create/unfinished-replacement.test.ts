@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { OneInstance, oneInstance, URN } from "../one-instance";
-import { existingProject, failureOf, type Service, startService } from "../service";
+import { errorOf, existingProject, failureOf, type Service, startService } from "../service";
 
 const ANEW = { image: "debian-14" };
 const FIRST_CREATED = { deleteBeforeReplace: false };
@@ -256,4 +256,30 @@ test.each([
   for (const { id, state } of [...web.replaced, web.inState()]) await provider.delete(id, state);
   expect(service.emulator.instances.size).toBe(0);
   expect(service.warnings).toEqual([]);
+});
+
+/** After a changed `replacementTrigger`, the engine calls check with and without the old inputs, then create, but not diff. */
+class TriggeredReplacement extends OneInstance {
+  async replaceByTrigger(args: Record<string, unknown>): Promise<string | undefined> {
+    const provider = await this.process();
+    await provider.check(this.inState().inputs, this.news(args));
+    const said = await errorOf(this.apply(provider, this.news(args), { targetReplace: true }));
+    return said ?? errorOf(this.deleteReplaced(provider));
+  }
+}
+
+test("an unfinished creation that `replacementTrigger` replaces is deleted in a later `up` if it outlasts this one", async () => {
+  const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
+  const service = await startService({ behaviour: { operationMs: 3_600_000 } });
+  const web = new TriggeredReplacement(service);
+  expect(await web.up(SHORT)).toContain("timed out");
+  const [stuck] = service.emulator.instances.keys();
+  service.emulator.behaviour.operationMs = 0;
+  expect(await web.replaceByTrigger(SHORT)).toContain("timed out");
+  expect(service.emulator.instances.size).toBe(2);
+  service.emulator.finishOperations();
+  expect(await web.up(SHORT)).toBeUndefined();
+  expect([...service.emulator.instances.keys()]).not.toContain(stuck);
+  expect(service.warnings).toEqual([]);
+  await web.expectOne();
 });
