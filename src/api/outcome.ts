@@ -195,6 +195,7 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   409: "conflict",
   410: "not_found",
   412: "revision_conflict",
+  423: "conflict",
   425: "unavailable",
   429: "rate_limited",
   501: "unsupported",

@@ -110,7 +110,8 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
     const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
     const text = configured(`cloudinfra:${name}`);
     // An unset secret of a CI job may be empty. The environment may contain the settings of another account.
-    if (provider !== undefined && text?.trim() === "")
+    const isOfAccount = name === "endpoint" || OF_ENDPOINT.test(name);
+    if (provider !== undefined && isOfAccount && text?.trim() === "")
       throw new CloudInfraError("config_invalid", `${source} is empty`, { hint });
     return found(text, source, hint);
   };

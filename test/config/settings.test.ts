@@ -274,6 +274,10 @@ describe("an explicit provider", () => {
     expect(said).toContain("code config_invalid");
   });
 
+  test("ignores other empty arguments", () => {
+    expect(providerSettings({ ...eu, journalDir: "", caFile: "" })).toMatchObject({ journalDir: undefined });
+  });
+
   test("can use another account at the endpoint of the environment, or only the environment", () => {
     const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
     expect(providerSettings({ token: "t-eu" }, environment)).toMatchObject({

@@ -259,3 +259,13 @@ describe("a deletion fails after", () => {
     expect(message).toContain("the token may belong to another account");
   });
 });
+
+test("an instance that is locked by an update after its timeout is deleted once the update has ended", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 60_000 });
+  expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain("timed out");
+  service.emulator.fail({ method: "DELETE", kind: "status", status: 423, times: 1 });
+  expect(await web.destroy()).toBeUndefined();
+  expect(service.emulator.instances.size).toBe(0);
+});
