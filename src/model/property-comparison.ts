@@ -228,7 +228,10 @@ export function mayBeNormalizedForm(compared: ComparedProperty): boolean {
   return sameValue(field, desired, applied.value) === (applied.word === undefined);
 }
 
-/** Reports whether only case, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same characters. */
+/**
+ * Reports whether only case, accents, spaces and punctuation differ, as in a slug such as `my-team`. Another value may have the same
+ * characters. Other marks, such as those of kana, belong to the letters.
+ */
 export function hasSameCharacters({ now, desired }: Pick<Compared, "now" | "desired">): boolean {
   if (typeof now !== "string" || typeof desired !== "string" || isAddress(now)) return false;
   const [shown, wanted] = [now, desired].map((text) =>

@@ -47,8 +47,8 @@ function editInstance(random: Random, emulator: Emulator, id: string): string {
   }
   const drawn = random.pick(edits);
   // An update that doesn't set SSH keys can't send fingerprints back, and fails without a change.
-  const isSentBack = !emulator.behaviour.normalize.includes("fingerprints");
-  const edit = "ssh_keys" in drawn && !isSentBack ? { flavor: "theirs" } : drawn;
+  const areHashed = emulator.behaviour.normalize.includes("fingerprints");
+  const edit = "ssh_keys" in drawn && areHashed ? { flavor: "theirs" } : drawn;
   emulator.edit(id, edit, "instance");
   return `changed by somebody else: ${JSON.stringify(edit)}`;
 }

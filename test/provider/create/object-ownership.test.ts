@@ -374,68 +374,54 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
-  test.each(["created", "compared"])(
+  /** A project, and an instance in it whose creation was killed, and then ended. The journal contains both. */
+  async function killedInProject(how: "created" | "compared", instance: { providerName?: string }) {
+    const service = await startService();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const { projects } = await service.newProviders({}, undefined, { outside });
+    const created = await checked(projects, {}, projectNews());
+    const project = await projects.create(created);
+    if (how === "compared") {
+      outside.run = `127.0.0.1:${randomUUID()}`;
+      const next = (await service.newProviders({}, undefined, { outside })).projects;
+      await next.diff(project.id, project.outs, await checked(next, created, projectNews()));
+    }
+    service.emulator.behaviour.operationMs = 3_600_000;
+    const clock = new LastMoment();
+    const { instances } = await service.newProviders(instance, clock, { outside });
+    const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
+    await Promise.race([clock.reached, instances.create(news)]);
+    service.emulator.finishOperations();
+    const remove = async () => (await service.newProviders()).projects.delete(project.id, project.outs);
+    return { service, project, remove };
+  }
+
+  test.each(["created", "compared"] as const)(
     "agree on the project of an unfinished instance of another provider: if the project was %s, its deletion also finishes the instance",
     async (how) => {
-      const service = await startService();
-      const outside = { run: `127.0.0.1:${randomUUID()}` };
-      const { projects } = await service.newProviders({}, undefined, { outside });
-      const created = await checked(projects, {}, projectNews());
-      const project = await projects.create(created);
-      if (how === "compared") {
-        outside.run = `127.0.0.1:${randomUUID()}`;
-        const next = (await service.newProviders({}, undefined, { outside })).projects;
-        await next.diff(project.id, project.outs, await checked(next, created, projectNews()));
-      }
-      service.emulator.behaviour.operationMs = 3_600_000;
-      const clock = new LastMoment();
-      const { instances } = await service.newProviders({ providerName: "eu" }, clock, { outside });
-      const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
-      await Promise.race([clock.reached, instances.create(news)]);
-
-      service.emulator.finishOperations();
+      const { service, project, remove } = await killedInProject(how, { providerName: "eu" });
       const [instance] = service.emulator.instances.keys();
-      await (await service.newProviders()).projects.delete(project.id, project.outs);
+      await remove();
       expect(deletions(service)).toEqual([`/v1/instances/${instance}`, `/v1/projects/${project.id}`]);
     },
   );
 
   test("read the end of an operation only once, because a service may not keep it", async () => {
-    const service = await startService({ behaviour: { operationKeptPolls: 1 } });
-    const outside = { run: `127.0.0.1:${randomUUID()}` };
-    const { projects } = await service.newProviders({}, undefined, { outside });
-    const project = await projects.create(await checked(projects, {}, projectNews()));
-    service.emulator.behaviour.operationMs = 3_600_000;
-    const clock = new LastMoment();
-    const { instances } = await service.newProviders({}, clock, { outside });
-    const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
-    await Promise.race([clock.reached, instances.create(news)]);
-    service.emulator.finishOperations();
-    service.emulator.behaviour.operationMs = 0;
-    await (await service.newProviders()).projects.delete(project.id, project.outs);
+    const { service, remove } = await killedInProject("created", {});
+    Object.assign(service.emulator.behaviour, { operationMs: 0, operationKeptPolls: 1 });
+    await remove();
     expect(service.emulator.instances.size).toBe(0);
   });
 
   test("don't resend another provider's creation if the project's provider can't see its operation", async () => {
-    const service = await startService();
-    const outside = { run: `127.0.0.1:${randomUUID()}` };
-    const { projects } = await service.newProviders({}, undefined, { outside });
-    const project = await projects.create(await checked(projects, {}, projectNews()));
-    service.emulator.behaviour.operationMs = 3_600_000;
-    const clock = new LastMoment();
-    const { instances } = await service.newProviders({ providerName: "eu" }, clock, { outside });
-    const news = await checked(instances, {}, instanceNews({ project: project.id, __key: randomUUID() }));
-    await Promise.race([clock.reached, instances.create(news)]);
-    service.emulator.finishOperations();
-
+    const { service, remove } = await killedInProject("created", { providerName: "eu" });
     // The other provider's account has its own operations and keys.
     const denied = service.emulator.fail({ path: "/v1/operations/", kind: "status", status: 403, times: 99 });
-    const later = (await service.newProviders()).projects;
-    await expect(later.delete(project.id, project.outs)).rejects.toThrow("code provider_changed");
+    await expect(remove()).rejects.toThrow("code provider_changed");
     denied.off();
     for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
     service.emulator.behaviour.keyRetentionMs = 0;
-    await expect(later.delete(project.id, project.outs)).rejects.toThrow("code provider_changed");
+    await expect(remove()).rejects.toThrow("code provider_changed");
     expect(service.emulator.instances.size).toBe(1);
     expect(deletions(service)).toEqual([]);
   });
