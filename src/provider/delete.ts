@@ -6,7 +6,8 @@ import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
 import { desired, hiddenInputsOf, type Recorded } from "../model/state";
-import { isTerminal, type Operation } from "../polling/wait";
+import { isSuccess, isTerminal, type Operation } from "../polling/wait";
+import { findListed } from "./absence";
 import {
   addSecretSource,
   argumentsOf,
@@ -187,7 +188,10 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const first = await find(created);
   const isLost = seen === undefined && !pending.failed;
   const ref = objectRefOf(context.kind, created, state);
-  const result = isLost ? await finder.findAgain(ref, first, context) : first;
+  const isNew = end !== undefined && isSuccess(end) && !pending.failed;
+  // Reads may not return a new object at once. They would then confirm its deletion too early.
+  const late = isNew && "missing" in first && !first.isDeleted ? await findListed(context, ref) : undefined;
+  const result = isLost ? await finder.findAgain(ref, first, context) : late ? { found: late } : first;
   // For a project, the deletion itself requires more evidence than its absence.
   if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
     throw await creationUnclear(context, created, pending);

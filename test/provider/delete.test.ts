@@ -188,6 +188,22 @@ test("a deletion without an operation is awaited even if a lagging list doesn't 
   expect(service.emulator.instances.has(saved.id)).toBe(false);
 });
 
+test("a deletion without an operation is awaited even if reads don't show the object of a creation that has just ended", async () => {
+  const { service, web } = await oneInstance({
+    behaviour: {
+      resultLink: "early",
+      instanceVisible: "when-done",
+      operationMs: 10_000,
+      lagMs: 3_000,
+      lagIn: "both",
+    },
+  });
+  expect(await web.up({ __timeouts: { create: "5s" } })).toContain("timed out");
+  Object.assign(service.emulator.behaviour, { deleteObject: 202, acceptedReply: "bare" });
+  expect(await web.destroy()).toBeUndefined();
+  expect(service.emulator.instances.size).toBe(0);
+});
+
 test.each([
   { lagMs: 2_000, lagIn: "both" },
   { lagMs: 10_000, lagIn: "lists" },
