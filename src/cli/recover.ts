@@ -211,7 +211,8 @@ function journalDirOf(
   config: Configuration | undefined,
 ): string | undefined {
   const hasLostEndpoint =
-    defaultProvider?.setting("cloudinfra:endpoint") !== undefined && !config?.("cloudinfra:endpoint");
+    trimmed(defaultProvider?.setting("cloudinfra:endpoint")) !== undefined &&
+    !config?.("cloudinfra:endpoint");
   const isUsable = config !== undefined && !hasLostEndpoint;
   const last = isUsable ? [] : [defaultProvider, ...providers];
   const ofLast = last.map((one) => one?.setting("cloudinfra:journalDir")).find(Boolean);
@@ -220,7 +221,7 @@ function journalDirOf(
 
 /** Returns the normalized endpoint of a provider. The option `--endpoint` doesn't override the endpoint of an explicit provider. */
 function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
-  const own = provider?.setting("cloudinfra:endpoint");
+  const own = trimmed(provider?.setting("cloudinfra:endpoint"));
   const ofExplicit = provider?.isDefault ? undefined : own;
   const address = ofExplicit ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
   return address && normalized(address, address === endpoint ? ENDPOINT_OPTION : undefined);

@@ -15,7 +15,7 @@ import {
   SECRET,
   SIGNATURE,
 } from "../model/state";
-import { pulumiOutput, type Target, trimmed } from "./pulumi";
+import { pulumiOutput, type Target } from "./pulumi";
 
 /** The parts of a stack export that the commands use, with secrets in plaintext. */
 export type Deployment = Readonly<ReturnType<typeof parseExport>>;
@@ -131,7 +131,7 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
 function providerOf({ urn, id, inputs }: ExportedResource) {
   const setting = (key: string): string | undefined => {
     const value = plaintext(inputs[key]);
-    return typeof value === "string" ? trimmed(value) : undefined;
+    return typeof value === "string" ? value : undefined;
   };
   const name = setting(PROVIDER_NAME);
   return {

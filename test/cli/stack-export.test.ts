@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { explicitProvider, parseExport } from "../../src/cli/stack-export";
+import { readSettings } from "../../src/config/settings";
 import { exported, TOKEN, urnOf } from "./exports";
 
 const text = JSON.stringify(exported());
@@ -52,4 +53,13 @@ it("requires the URN of an explicit provider if several have its name", () => {
   // The state contains a provider twice while the deletion of its former version is pending.
   const [eu] = resources;
   expect(eu && explicitProvider(stack(eu, eu), "eu").urn).toBe(urns[0]);
+});
+
+it("doesn't use a token of the environment instead of the empty token of an explicit provider", () => {
+  const type = "pulumi:providers:pulumi-nodejs";
+  const inputs = { "cloudinfra:providerName": "eu", "cloudinfra:token": "" };
+  const resources = [{ urn: urnOf(type, "eu"), id: "c0ffee", type, inputs }];
+  const { setting } = explicitProvider(parseExport(JSON.stringify(exported({ resources }))), "eu");
+  const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: TOKEN };
+  expect(() => readSettings(setting, environment)).toThrow("is empty");
 });
