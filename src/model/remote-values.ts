@@ -1,5 +1,5 @@
 import { meansNoAddress } from "./addresses";
-import { isReference, type Labels, labelsOf, referencedValue, sameValue } from "./changes";
+import { isReference, isSameJson, type Labels, labelsOf, referencedValue, sameValue } from "./changes";
 import {
   type Arguments,
   type Field,
@@ -52,6 +52,17 @@ export function remoteValuesAfter(
     if (remote !== undefined && !sameValue(field, remote, value)) remoteValues[field.name] = remote;
   }
   return remoteValues;
+}
+
+/**
+ * Returns the state with the values of the program that are equal to recorded remote values, if a change would require a replacement. An
+ * example is the id of an image, which the program contains instead of the name.
+ */
+export function withRemoteForm(fields: readonly Field[], olds: Recorded, news: Arguments): Recorded {
+  const { remoteValues = {} } = olds;
+  const isSame = ({ name, change }: Field): boolean =>
+    change === "replace" && Object.hasOwn(remoteValues, name) && isSameJson(remoteValues[name], news[name]);
+  return { ...olds, ...Object.fromEntries(fields.filter(isSame).map(({ name }) => [name, news[name]])) };
 }
 
 /** An applied value, and its remote value (`word`) if it differs. `word` is missing if another user may have changed it before any read. */

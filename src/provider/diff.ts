@@ -1,6 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
 import { isPlaceholder } from "../model/pending";
+import { withRemoteForm } from "../model/remote-values";
 import { type Arguments, type Field, type Kind, unknownArguments } from "../model/resource-fields";
 import {
   type Desired,
@@ -28,8 +29,9 @@ export async function diffResource(
   kind: Kind,
   sessions: Sessions,
   log: StatusLogs,
-  { id, olds, news }: { id: string; olds: Recorded; news: Desired },
+  { id, olds: saved, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
+  const olds = withRemoteForm(kind.fields, saved, news);
   const { urn } = news;
   const { key, importId: importedBefore, isResumed, pending } = olds;
   const { journal, tracker } = sessions;

@@ -15,7 +15,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "./samples";
-import { changed, existingInstance, startService } from "./service";
+import { changed, existingInstance, existingProject, startService } from "./service";
 import { check, diff } from "./typed";
 
 const full: Properties = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -238,5 +238,31 @@ describe("SSH keys that a service shows by fingerprint", () => {
     const [fingerprint = ""] = fingerprints;
     const before = instanceNews({ sshKeys: [fingerprint] });
     expect(check(instanceKind, before, instanceNews({ sshKeys: [key] })).inputs.sshKeys).toEqual([key]);
+  });
+});
+
+test("the name of an image can be replaced with its id from the state, which the next update sends", async () => {
+  const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+  await web.up();
+  const { id, state } = web.inState();
+  const { image } = state.__words as Record<string, string>;
+  service.emulator.clearRequests();
+  expect(await web.up({ image })).toBeUndefined();
+  expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  await web.refresh();
+  expect(await web.up({ image, flavor: "m1.large" })).toBeUndefined();
+  expect(web.inState()).toMatchObject({ id, state: { image, flavor: "m1.large" } });
+  const [update] = service.emulator.requests.filter(({ method }) => method === "PUT");
+  expect(JSON.parse(update?.body ?? "")).toMatchObject({ image });
+});
+
+test("a region can be replaced with its form in replies", async () => {
+  const service = await startService({ behaviour: { normalize: ["upper-case"] } });
+  const saved = await existingProject(service, { region: "eu-1" });
+  const { inputs } = await service.projects.check(saved.inputs, changed(saved, { region: "EU-1" }));
+  expect(await service.projects.diff(saved.id, saved.state, inputs)).toMatchObject({ replaces: [] });
+  const other = await service.projects.check(saved.inputs, changed(saved, { region: "EU-2" }));
+  expect(await service.projects.diff(saved.id, saved.state, other.inputs)).toMatchObject({
+    replaces: ["region"],
   });
 });
