@@ -90,8 +90,8 @@ export async function read(
 }
 
 /**
- * Records in the state the values that an update of unknown outcome has set. Unless the operation has failed, the service may still set
- * other values.
+ * Records in the state the values that an update of unknown outcome has set. The service may still set other values. A failed operation may
+ * only have set values that the service doesn't return.
  */
 function readAfterUpdate(
   context: Context,
@@ -100,9 +100,17 @@ function readAfterUpdate(
   { operation: _, otherId: __, ...pending }: Pending,
   operation: Operation | undefined,
 ): FoundResource {
-  const { made, unapplied: left } = compareRequested(context, state, pending, object);
+  const { made, unapplied = {} } = compareRequested(context, state, pending, object);
   const seen = refreshedState(context, object, { ...state, ...made });
-  if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
+  const hasFailed = operation !== undefined && isFailure(operation);
+  // If the state contains no value, the service may omit the empty field.
+  const isHidden = ({ name, wire }: Field): boolean =>
+    object.fields[wire] === undefined && state[name] !== undefined;
+  const open = context.kind.fields.filter(
+    (field) => Object.hasOwn(unapplied, field.name) && (!hasFailed || isHidden(field)),
+  );
+  if (open.length === 0) return seen;
+  const left = Object.fromEntries(open.map(({ name }) => [name, unapplied[name]]));
   const marks = pending.isUnsure ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
   const applied = unlessEmpty({ ...marks, ...seen.props.applied });
   return { ...seen, props: { ...seen.props, applied, pending: { ...pending, asked: left } } };

@@ -11,7 +11,6 @@ import { isSuccess, isTerminal, type Operation, operationFailed } from "../polli
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
-  hasRevisionOf,
   objectRefOf,
   requireRecordedEndpoint,
   requireSameProvider,
@@ -29,7 +28,7 @@ import {
   otherIdError,
   presentUnlessRenamed,
 } from "./update/changed-id";
-import { compareRequested } from "./update/unfinished";
+import { compareRequested, possiblySet } from "./update/unfinished";
 import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
@@ -140,12 +139,8 @@ async function finishPendingUpdate(
     throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
   const { asked = {} } = pending;
-  // A list may be outdated, and a revision may not cover values that aren't shown.
-  const isShown = context.kind.fields.every(
-    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
-  );
-  const isUnchanged = object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
-  if (error?.code === "operation_failed" && isUnchanged) return { state: { ...olds, pending: undefined } };
+  if (error?.code === "operation_failed" && possiblySet(context, olds, asked, object) === undefined)
+    return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;

@@ -101,6 +101,8 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
     await release();
     return { id, outs };
   } catch (error) {
+    // Otherwise, the state would contain the object, although nothing is left to finish.
+    if (error instanceof PartialState && error.code === "operation_failed") throw error.why;
     if (error instanceof PartialState) await release(); // the state contains the object
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw importDiffers(context, id, inputs, differences, error);

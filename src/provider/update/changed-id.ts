@@ -30,7 +30,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
     (typeof text === "object" ? "" : String(text ?? ""))
       .normalize("NFKD")
       .toLowerCase()
-      .replace(/[^a-z0-9]/g, "");
+      .replace(/[^\p{L}\p{N}]/gu, "");
   return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
 }
 
@@ -115,7 +115,7 @@ export async function idAfterRename(context: Context, id: string, state: Recorde
   const pending = state.pending;
   if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
-  const reported = { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const reported = { id: (await successOf(context, pending))?.id, isProof: true };
   const elsewhere = await findUnderReportedId(context, { id, state, pending, reported });
   if (elsewhere !== undefined) return elsewhere;
   const object = await findFresh(context, objectRefOf(context.kind, id, state));
@@ -147,10 +147,10 @@ export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Re
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
-/** Returns the id in the operation of an update, if the operation has succeeded. */
-async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
+/** Returns the result of the operation of an update, if the operation has succeeded. */
+async function successOf(context: Context, { operation }: Pending) {
   const ended = operation && (await fetchOperation(context, operation));
-  return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
+  return ended && isSuccess(ended) ? { id: context.session.client.resultId(ended) } : undefined;
 }
 
 /** The new id of an object, if the id is certain, and the ids of all objects with the new name. */
@@ -161,7 +161,7 @@ interface RenamedObject {
 
 /**
  * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
- * reply or the operation of the update contains its id. After an accepted update, an object with the same creation date also matches.
+ * reply or the operation of the update contains its id. After a successful update, an object with the same creation date also matches.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */
@@ -173,8 +173,10 @@ export async function findRenamed(
   reported?: ReportedId,
 ): Promise<RenamedObject | undefined> {
   const { finder, tracker } = context.session;
-  const { asked, isUnsure = false } = pending;
-  const { id: other, isProof } = reported ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const { asked, operation, isUnsure = operation !== undefined } = pending;
+  const success = await successOf(context, pending);
+  const isAccepted = success !== undefined || !isUnsure;
+  const { id: other, isProof } = reported ?? { id: success?.id, isProof: true };
   const isOther = other !== undefined && other !== id;
   if (isProof && isOther) return { id: other, named: [] };
   if (!isOther && !mayBeDerivedFrom(id, state.name)) return undefined;
@@ -186,6 +188,6 @@ export async function findRenamed(
       !isDeleted(object) &&
       tracker.liveOwner(identityOf(context, object.id)) === undefined,
   );
-  const same = named.filter((object) => object.id === other || (!isUnsure && isSameObject(object, state)));
+  const same = named.filter((object) => object.id === other || (isAccepted && isSameObject(object, state)));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
+import { changedFields, isChanged, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import {
@@ -101,6 +101,25 @@ export function compareRequested(
     },
     unapplied: unlessEmpty(others(asked)),
   };
+}
+
+/**
+ * Returns the requested values that a failed update may have set, because the object doesn't contain the recorded values, or doesn't contain
+ * the property. A list may be outdated.
+ */
+export function possiblySet(
+  { kind }: Context,
+  state: Recorded,
+  asked: RemoteValues,
+  { fields: now, isFromOwnUrl }: ApiObject,
+): RemoteValues | undefined {
+  if (!isFromOwnUrl) return unlessEmpty(asked);
+  const requested = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
+  const open = compareProperties(requested, { olds: state, news: Object.fromEntries(values) }, now)
+    .filter((compared) => !compared.isShown || isChanged(compared.field, compared.known, compared.now))
+    .map(({ field }): string => field.name);
+  return unlessEmpty(Object.fromEntries(Object.entries<Json>(asked).filter(([name]) => open.includes(name))));
 }
 
 /**

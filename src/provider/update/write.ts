@@ -74,7 +74,10 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       if (answer.sent)
         beforeUnknown = mayBeInOtherForm(before, change.olds) ? [] : compare(context, change, before);
       // The service has a different revision, so a read that returns the same revision is outdated.
-      before = await newerThan(context, change, before);
+      // A failed read doesn't mean that the rejected request has been applied.
+      before = await newerThan(context, change, before).catch((error: unknown) => {
+        throw isCloudInfraError(error) ? withDetails(error, { sent: false }) : error;
+      });
       if (verdict(context, change, before, beforeUnknown, refusal) === "applied")
         return { kind: "already applied", object: before, isOthers: beforeUnknown === undefined };
       if (tries === MAX_ATTEMPTS || before.revision === revision)
@@ -179,7 +182,7 @@ function judged(
   object: ApiObject,
   beforeUnknown?: readonly ComparedProperty[],
 ): "applied" | "retry" | readonly ComparedProperty[] {
-  const { olds } = change;
+  const { olds, unsettled = {} } = change;
   const { unmanaged: before = {}, shown = [] } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isRecorded = hasRevisionOf(object, olds);
@@ -200,13 +203,21 @@ function judged(
   if (conflict.length > 0) return conflict;
   // Many services omit empty fields, so an omitted property may be empty.
   const isNew = object.revision !== undefined && !isRecorded;
+  const changed = properties.filter(isToChange);
+  // If the program contains the former values again, the update repeats the values that an earlier update may have replaced.
+  const isRepeated = ({ name }: Field): boolean => changed.length === 0 && Object.hasOwn(unsettled, name);
   const omitted = properties.filter(
     ({ isShown, inState, desired, field }) =>
-      isNew && !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
+      isNew &&
+      !isShown &&
+      inState !== undefined &&
+      desired !== undefined &&
+      field.change === "in place" &&
+      !isRepeated(field),
   );
   // The object may be older than the state. A PUT reveals this, but may overwrite changes to omitted properties.
   const isUnproven = beforeUnknown === undefined && omitted.length === 0;
-  const isMade = isOwn || (!isUnproven && properties.filter(isToChange).every(isProven));
+  const isMade = isOwn || (!isUnproven && changed.length > 0 && changed.every(isProven));
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
   if (isMade) return change.unsettled === undefined ? "applied" : "retry";
   return omitted.length === 0 ? "retry" : omitted;

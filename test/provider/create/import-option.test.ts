@@ -391,6 +391,17 @@ test("the error about a value that the service doesn't change says to write that
   expect(message).not.toContain("replaceOnChanges");
 });
 
+test("an object whose adoption fails with its update isn't recorded, so that nothing deletes the object", async () => {
+  const service = await startService({ behaviour: { putReply: 202 } });
+  const { id, news } = foreign(service);
+  const { inputs } = await service.instances.check({}, { ...news, flavor: "m1.large" });
+  service.emulator.failNextOperation({ kind: "update" });
+  const error = await failureOf(service.instances.create(inputs));
+  expect(error.message).toContain("code operation_failed");
+  expect(error).not.toHaveProperty("id");
+  expect(await service.instances.create(inputs)).toMatchObject({ id });
+});
+
 test("an object whose adoption was interrupted during the update is recorded as adopted", async () => {
   const service = await startService();
   const { id, news } = foreign(service);

@@ -119,3 +119,31 @@ test("an id that the operation of a rename names, and that the service doesn't s
   expect(await web.up({ name: "front" })).toBeUndefined();
   expect(web.inState()).toMatchObject({ id: "web", state: { name: "front" } });
 });
+
+test.each(["web", "i"])(
+  "a refresh and a destroy don't take another instance of the new name if the rename of %s has failed",
+  async (name) => {
+    const { service, web } = await oneInstance({ behaviour: { ids: "slug", putReply: 202, operationMs: 0 } });
+    const { emulator } = service;
+    await web.up({ name });
+    const { id } = web.inState();
+    const other = emulator.addInstance({ name: "front", project: web.project }).id; // created in the same second
+    emulator.failNextOperation({ kind: "update" });
+    expect(await web.up({ name: "front" })).toContain("code operation_failed");
+    emulator.remove(id);
+    await web.refresh();
+    expect(web.inState().id).toBe(id);
+    expect(await web.destroy()).toContain("can't be found after an update of its name");
+    expect(ids(service)).toEqual([other]);
+  },
+);
+
+test("an instance whose name has no Latin letters is removed by a refresh after somebody has deleted it", async () => {
+  const { service, web } = await oneInstance();
+  await web.up({ name: "сервер" });
+  service.emulator.fail({ method: "PUT", kind: "lost-reply", times: 8 });
+  await web.up({ name: "сервер2" });
+  service.emulator.remove(web.inState().id);
+  await web.refresh();
+  expect(web.saved).toBeUndefined();
+});

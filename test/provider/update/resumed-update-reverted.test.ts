@@ -143,6 +143,7 @@ test("a reverted program requires no update if a failed operation has changed no
   await web.up();
   emulator.failNextOperation({ kind: "update" });
   expect(await web.up({ flavor: "m1.large" })).toContain("code operation_failed");
+  emulator.touch(web.inState().id); // the revision also covers the status
   emulator.failNextOperation({ kind: "update" });
   expect(await web.up()).toBeUndefined();
   expect(emulator.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);
@@ -177,4 +178,17 @@ test("a value that the service doesn't show is sent again after a failed operati
   emulator.edit(web.inState().id, { labels: { team: "db" } });
   expect(await web.up({ labels: { team: "web" } })).toBeUndefined();
   expect(there(service).labels).toEqual({ team: "web" });
+});
+
+test("a hidden SSH key that a failed operation may have set is removed by a reverted program, even after a refresh", async () => {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202, unshown: ["ssh_keys"] } });
+  const { emulator } = service;
+  await web.up({ sshKeys: [SSH_KEY] });
+  emulator.failNextOperation({ kind: "update" });
+  expect(await web.up({ sshKeys: [SSH_KEY, OTHER_KEY] })).toContain("code operation_failed");
+  emulator.edit(web.inState().id, { ssh_keys: [SSH_KEY, OTHER_KEY] });
+  await web.refresh();
+  expect(await web.up({ sshKeys: [SSH_KEY] })).toBeUndefined();
+  expect(there(service).ssh_keys).toEqual([SSH_KEY]);
+  await web.expectOne();
 });

@@ -69,3 +69,15 @@ test.each([
     );
   },
 );
+
+test("a hidden value that somebody else has changed is kept if the program reverts an update of another property", async () => {
+  const { service, web } = await oneInstance({ behaviour: { unshown: ["ssh_keys"] } });
+  const { emulator } = service;
+  await web.up({ sshKeys: [OURS] });
+  const [id = ""] = emulator.instances.keys();
+  emulator.fail({ method: "PUT", kind: "status", status: 503, times: 8 });
+  await web.up({ sshKeys: [OURS], flavor: "m1.large" });
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  expect(await web.up({ sshKeys: [OURS] })).toContain("the service doesn't return sshKeys");
+  expect(emulator.instances.get(id)?.fields.ssh_keys).toEqual([THEIRS]);
+});
