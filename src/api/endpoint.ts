@@ -93,9 +93,9 @@ export function readLink(link: string, from: string | URL, endpoint: Endpoint) {
   return { url: `${endpoint.base}/${collection}/${last}`, collection, id };
 }
 
-/** Normalizes an endpoint for comparisons: lower case, without `/v1` and trailing slashes. */
+/** Normalizes an endpoint for comparisons: the host in lower case, without `/v1` and trailing slashes. */
 export function comparableEndpoint(endpoint: string): string {
-  const url = URL.parse(endpoint.toLowerCase());
+  const url = URL.parse(endpoint);
   const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return url === null ? endpoint : `${url.origin}${path}`;
 }

@@ -88,7 +88,7 @@ function hintOn(complaint: string, command: string, output: string, former: read
     : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
-const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);
+const wordsOf = (text: string): string[] => text.split(/[\s"'=]+/).filter(Boolean);
 
 /** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
 function start(command: string) {

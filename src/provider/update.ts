@@ -28,7 +28,7 @@ import {
   otherIdError,
   presentUnlessRenamed,
 } from "./update/changed-id";
-import { compareRequested, possiblySet } from "./update/unfinished";
+import { compareRequested } from "./update/unfinished";
 import { hintForMissing } from "./warnings";
 
 /** Updates a resource. Before that, finishes an unfinished replacement or a running operation of an earlier run. */
@@ -138,13 +138,13 @@ async function finishPendingUpdate(
   const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
     throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
-  const { asked = {} } = pending;
-  if (error?.code === "operation_failed" && possiblySet(context, olds, asked, object) === undefined)
-    return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
-  const { made } = compareRequested(context, olds, pending, object, judge);
+  const { made, isUnchanged } = compareRequested(context, olds, pending, object, judge);
+  // A list may be outdated.
+  if (error?.code === "operation_failed" && isUnchanged && object.isFromOwnUrl)
+    return { state: { ...olds, pending: undefined } };
   const isForgotten = error?.code === "operation_unknown";
   return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked, isForgotten };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseEndpoint, pathOf, readLink } from "../../src/api/endpoint";
+import { comparableEndpoint, parseEndpoint, pathOf, readLink } from "../../src/api/endpoint";
 import { urlOf } from "../../src/api/request";
 import { clientOf } from "./service";
 
@@ -47,6 +47,12 @@ describe("the endpoint", () => {
 
   it("may be http to another host with allowHttp", () => {
     expect(parseEndpoint("http://example.com", { allowHttp: true }).base).toBe("http://example.com/v1");
+  });
+
+  it("has a path whose case may distinguish two accounts", () => {
+    const endpoint = comparableEndpoint("https://api.example.com/Acme/v1");
+    expect(comparableEndpoint("https://API.example.com/Acme/")).toBe(endpoint);
+    expect(comparableEndpoint("https://api.example.com/acme")).not.toBe(endpoint);
   });
 
   it("stays the same if it is already normalized", () => {

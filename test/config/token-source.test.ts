@@ -155,13 +155,16 @@ describe("a token command", () => {
     expect(words).not.toContain("t-1");
   });
 
-  test("that prints the token to its standard error fails with an error without the token", async () => {
-    const words = await failureOf(
-      fromCommand("echo secret-token-1; echo 'cannot store secret-token-1' >&2; exit 1"),
-    );
-    expect(words).toContain("reported problem: cannot store");
-    expect(words).not.toContain("secret-token");
-  });
+  test.each(["secret-token-1", "export TOKEN=secret-token-1"])(
+    "that prints %j and repeats the token on its standard error fails with an error without the token",
+    async (output) => {
+      const words = await failureOf(
+        fromCommand(`echo "${output}"; echo 'cannot store secret-token-1' >&2; exit 1`),
+      );
+      expect(words).toContain("reported problem: cannot store");
+      expect(words).not.toContain("secret-token");
+    },
+  );
 
   test.each([
     ["ignores SIGTERM", (child: string) => `trap "" TERM; ${child}; echo t-1`],

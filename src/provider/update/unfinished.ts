@@ -65,7 +65,8 @@ export function requestedChanges(change: Change): RemoteValues {
  * doesn't overwrite changes by other users.
  *
  * @param isNormalized whether a different value is a normalized form of the desired one
- * @returns the properties of the state that the update has changed, and the values that the service may still set
+ * @returns the properties of the state that the update has changed, the values that the service may still set, and whether the object still
+ * has all recorded values
  */
 export function compareRequested(
   { kind }: Context,
@@ -73,7 +74,11 @@ export function compareRequested(
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
   isNormalized: (compared: ComparedProperty) => boolean = isNormalizedForm,
-): { readonly made: RecordedMembers; readonly unapplied: RemoteValues | undefined } {
+): {
+  readonly made: RecordedMembers;
+  readonly unapplied: RemoteValues | undefined;
+  readonly isUnchanged: boolean;
+} {
   const { remoteValues = {}, applied = {} } = state;
   const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
   const news: Arguments = { ...argumentsOf({ kind }, state), ...Object.fromEntries(values) };
@@ -100,26 +105,10 @@ export function compareRequested(
       applied: others(applied),
     },
     unapplied: unlessEmpty(others(asked)),
+    isUnchanged: properties.every(
+      ({ field, isShown, known, now: shown }) => isShown && !isChanged(field, known, shown),
+    ),
   };
-}
-
-/**
- * Returns the requested values that a failed update may have set, because the object doesn't contain the recorded values, or doesn't contain
- * the property. A list may be outdated.
- */
-export function possiblySet(
-  { kind }: Context,
-  state: Recorded,
-  asked: RemoteValues,
-  { fields: now, isFromOwnUrl }: ApiObject,
-): RemoteValues | undefined {
-  if (!isFromOwnUrl) return unlessEmpty(asked);
-  const requested = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
-  const open = compareProperties(requested, { olds: state, news: Object.fromEntries(values) }, now)
-    .filter((compared) => !compared.isShown || isChanged(compared.field, compared.known, compared.now))
-    .map(({ field }): string => field.name);
-  return unlessEmpty(Object.fromEntries(Object.entries<Json>(asked).filter(([name]) => open.includes(name))));
 }
 
 /**

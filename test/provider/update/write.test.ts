@@ -300,6 +300,20 @@ describe("an update is resent with the current revision if only unmanaged fields
   });
 });
 
+test("a rejected update isn't recorded as possibly applied if the next read fails", async () => {
+  const service = await startRaced();
+  const saved = await existingInstance(service);
+  service.after("GET", () => service.emulator.edit(saved.id, { labels: { theirs: "x" } }));
+  service.after("PUT", () =>
+    service.emulator.fail({ method: "GET", kind: "status", status: 503, times: Number.POSITIVE_INFINITY }),
+  );
+  const error = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+  expect(service.puts()).toEqual([412]);
+  expect(error.message).toContain("code unavailable");
+  expect(error.message).not.toContain("may have applied");
+  expect(error).not.toHaveProperty("properties");
+});
+
 test("an object that no longer shows a revision is not updated, and the error names the setting", async () => {
   const service = await startRaced();
   const saved = await existingInstance(service);
