@@ -217,10 +217,10 @@ function judged(
   );
   // The object may be older than the state. A PUT reveals this, but may overwrite changes to omitted properties.
   const isUnproven = beforeUnknown === undefined && omitted.length === 0;
-  const isMade = isOwn || (!isUnproven && changed.length > 0 && changed.every(isProven));
+  const isMade = isOwn || (!isUnproven && changed.every(isProven));
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
-  if (isMade) return change.unsettled === undefined ? "applied" : "retry";
-  return omitted.length === 0 ? "retry" : omitted;
+  if (isMade && change.unsettled === undefined) return "applied";
+  return omitted.length === 0 || (isMade && changed.length > 0) ? "retry" : omitted;
 }
 
 /** @throws CloudInfraError `revision_conflict` if another user changed a managed property */
