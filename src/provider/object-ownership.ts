@@ -59,33 +59,33 @@ function withoutStack(urn: string | undefined): string | undefined {
 }
 
 /**
- * Claims the object of a resumed creation for its resource, so that no `import` option adopts the object.
+ * Claims the object of a creation for its resource, so that no other creation and no `import` option adopts the object.
  *
- * @returns `false` if another resource manages the object in any process of this run
+ * @returns another resource that manages or has claimed the object in any process of this run: its URN, if known
  * @throws CloudInfraError `conflict` if another process claims the object at the same time
  */
-export async function claimResumed(context: Context, { urn = "" }: Desired, id: string): Promise<boolean> {
+export async function claimCreated(context: Context, { urn = "" }: Desired, id: string) {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
-  const owner = tracker.liveOwner(object);
-  const isOwnedByOther = owner !== undefined && owner.urn !== urn;
-  if (isOwnedByOther || (await isLiveElsewhere(journal, object))) return false;
-  tracker.claim(identityKey(object), urn, { isManager: true });
-  await journal.run.add({ live: identityKey(object) });
+  const what = identityKey(object);
+  const owner = tracker.liveOwner(object) ?? { urn: tracker.claim(`created ${what}`, urn) };
+  if (owner.urn !== urn && !tracker.wasDeleted(object)) return owner;
+  if (await isLiveElsewhere(journal, object)) return { urn: undefined };
+  tracker.claim(what, urn, { isManager: true });
+  await journal.run.add({ live: what });
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
-  return true;
+  if (await isLiveElsewhere(journal, object)) throw alreadyShared(context, id);
+  return undefined;
 }
 
 /** Throws an error if another resource manages the object of a new creation. Services may return existing objects with the same name. */
-export async function requireUnshared(context: Context, { urn = "" }: Desired, id: string): Promise<void> {
-  const { tracker, journal } = context.session;
-  const object = identityOf(context, id);
-  const owner = tracker.liveOwner(object);
-  const isOwnedByOther = owner !== undefined && owner.urn !== urn && !tracker.wasDeleted(object);
-  if (!isOwnedByOther && !(await isLiveElsewhere(journal, object))) return;
-  const error = alreadyManaged(context.kind, id, isOwnedByOther ? owner.urn : undefined);
-  throw withDetails(error, { hint: HINT_IF_SHARED });
+export async function requireUnshared(context: Context, inputs: Desired, id: string): Promise<void> {
+  const owner = await claimCreated(context, inputs, id);
+  if (owner !== undefined) throw alreadyShared(context, id, owner.urn);
+}
+
+function alreadyShared({ kind }: Context, id: string, owner?: string): CloudInfraError {
+  return withDetails(alreadyManaged(kind, id, owner), { hint: HINT_IF_SHARED });
 }
 
 const HINT_IF_SHARED =

@@ -25,7 +25,7 @@ import {
 } from "../../model/resource-fields";
 import type { Desired, Recorded } from "../../model/state";
 import { argumentsOf, type Context } from "../context";
-import { claimResumed } from "../object-ownership";
+import { claimCreated } from "../object-ownership";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
@@ -54,7 +54,7 @@ export async function fitToProgram(
   }
   const { ignoreChanges = [] } = options;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (unfinished.imported?.includes(object.id) || !(await claimResumed(context, wanted, object.id))) {
+  if (unfinished.imported?.includes(object.id) || (await claimCreated(context, wanted, object.id))) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }

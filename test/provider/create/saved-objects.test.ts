@@ -558,3 +558,27 @@ test("two resources with different providers don't share an object that the serv
   };
   expect(await errorOf(other.create(second))).toContain("is already managed by");
 });
+
+describe.each([1, 2] as const)("two parallel creations (provider processes: %i)", (processes) => {
+  test("don't share an object that the service returns for both, even if both must still update it", async () => {
+    let linkOperations = (): void => {};
+    const behaviour = { operationMs: 0, postIgnores: ["labels"] };
+    const service = await startService({ behaviour, onRequest: () => linkOperations() });
+    const { emulator } = service;
+    const project = emulator.addProject().id;
+    linkOperations = () => {
+      const [id] = emulator.instances.keys();
+      for (const operation of emulator.operations.values())
+        if (operation.kind === "create") Object.assign(operation, { resultPath: `/v1/instances/${id}` });
+    };
+    const sameRun = () => service.newProviders({}, undefined, { outside: { run: `127.0.0.1:${project}` } });
+    const { instances: one } = await sameRun();
+    const { instances: other } = processes === 1 ? { instances: one } : await sameRun();
+    const news = (urn: string): Properties =>
+      instanceNews({ project, labels: { role: "web" }, __urn: urn, __key: randomUUID() });
+    const first = await checked(one, {}, news(URN));
+    const second = await checked(other, {}, news(URN.replace("::web", "::twin")));
+    const ends = await Promise.all([errorOf(one.create(first)), errorOf(other.create(second))]);
+    expect(ends.join("\n")).toContain("is already managed by");
+  });
+});
