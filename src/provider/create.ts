@@ -143,8 +143,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
     // Two processes that continue the same failed creation derive the same key, so the service creates only one object (§4.7).
     if (other !== undefined && other.key !== key) throw createdElsewhere();
     await journal.remove(former);
-    // After a changed `replacementTrigger`, no diff has removed the entry of the replaced resource, which the state contains.
-    await journal.remove(replaced?.key);
+    // After a changed `replacementTrigger`, no diff has removed the replaced resource's entry. Its deletion requires the imports (I3).
+    if (replaced?.imported === undefined) await journal.remove(replaced?.key);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "created") {
       const { id } = end.object;

@@ -268,8 +268,9 @@ class TriggeredReplacement extends OneInstance {
   }
 }
 
+const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
+
 test("an unfinished creation that `replacementTrigger` replaces is deleted in a later `up` if it outlasts this one", async () => {
-  const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
   const service = await startService({ behaviour: { operationMs: 3_600_000 } });
   const web = new TriggeredReplacement(service);
   expect(await web.up(SHORT)).toContain("timed out");
@@ -282,4 +283,36 @@ test("an unfinished creation that `replacementTrigger` replaces is deleted in a 
   expect([...service.emulator.instances.keys()]).not.toContain(stuck);
   expect(service.warnings).toEqual([]);
   await web.expectOne();
+});
+
+describe("the object of an unfinished creation that another stack has imported", () => {
+  async function importedElsewhere() {
+    const service = await startService({ behaviour: { operationMs: 3_600_000 } });
+    const web = new TriggeredReplacement(service);
+    expect(await web.up(SHORT)).toContain("timed out");
+    const [id = ""] = service.emulator.instances.keys();
+    const importer = await web.process();
+    const news = web.news({ __urn: URN.replace(":dev::", ":prod::"), __import: id });
+    expect((await importer.create((await importer.check({}, news)).inputs)).id).toBe(id);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    return { service, web, id };
+  }
+
+  test("is not deleted if `replacementTrigger` replaces the creation", async () => {
+    const { service, web, id } = await importedElsewhere();
+    expect(await web.replaceByTrigger(SHORT)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+    expect(await web.entry()).toBeUndefined();
+  });
+
+  test("is not adopted after the service has rejected a replacement by `replacementTrigger`", async () => {
+    const { service, web, id } = await importedElsewhere();
+    service.emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.replaceByTrigger(SHORT)).toContain("(422)");
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+  });
 });
