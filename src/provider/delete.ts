@@ -27,6 +27,7 @@ import {
   withJournal,
 } from "./create/unfinished";
 import { removeObject } from "./delete/confirmed-deletion";
+import { isDenied } from "./lookup/object-getter";
 import { isAdoptedAgain, isLive } from "./object-ownership";
 import { neverEndsHint } from "./partial-state";
 import { confirmCreatedOrThrow } from "./reused-ids";
@@ -156,7 +157,7 @@ async function finishInstancesOf(context: Context, project: string, key: string 
       const inputs = desired({ urn: entry.urn, project });
       // Another provider may have started the creation. Its key may belong to its token, so only a visible operation can be finished.
       const isOthers = entry.provider !== settings.provider && entry.operation !== undefined;
-      const seen = isOthers && (await fetchOperation(instances, entry.operation).catch(() => undefined));
+      const seen = isOthers && (await fetchOperation(instances, entry.operation).catch(ignoreDenial));
       const { provider } = seen ? settings : entry;
       const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
       if (entry.isLate && mayExist) late.push(entry);
@@ -165,6 +166,10 @@ async function finishInstancesOf(context: Context, project: string, key: string 
       await warnOfObjectLeftAlone(instances, { id: entry.id, fields: {} });
   }
   return late;
+}
+
+function ignoreDenial(error: unknown): undefined {
+  if (!isCloudInfraError(error) || !isDenied(error)) throw error;
 }
 
 /**

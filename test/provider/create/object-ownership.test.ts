@@ -426,6 +426,13 @@ describe("provider processes of one run", () => {
     expect(deletions(service)).toEqual([]);
   });
 
+  test("report an outage while the operation of another provider's creation is read", async () => {
+    const { service, remove } = await killedInProject("created", { providerName: "eu" });
+    const outage = { kind: "status", status: 503, times: Number.POSITIVE_INFINITY } as const;
+    service.emulator.fail({ ...outage, path: "/v1/operations/" });
+    await expect(remove()).rejects.toThrow("(503)");
+  });
+
   test("never let two resources share an instance that one of them has resumed", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
