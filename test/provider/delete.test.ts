@@ -226,11 +226,35 @@ test.each([
 test("if a deletion's reply is lost and its retry is a conflict, the hint says that the deletion may be in progress", async () => {
   const service = await startService();
   const saved = await existingInstance(service);
+  Object.assign(service.emulator.behaviour, { deleteObject: 202, operationMs: 3_600_000 });
   service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
   service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
   const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
   expect(message).toContain("(409)");
   expect(message.replace(/\s+/g, " ")).toContain("the deletion may already be in progress");
+});
+
+describe.each([400, 409, 422])(
+  "if the service rejects the DELETE of a deleted instance with %i,",
+  (status) => {
+    test.each([{ softDelete: "DELETED" }, {}])("`destroy` succeeds: %j", async (behaviour) => {
+      const service = await startService({ behaviour });
+      const saved = await existingInstance(service);
+      service.emulator.remove(saved.id);
+      service.emulator.clearRequests();
+      service.emulator.fail({ method: "DELETE", kind: "status", status, times: Number.POSITIVE_INFINITY });
+      expect(await errorOf(service.instances.delete(saved.id, saved.state))).toBeUndefined();
+      expect(methods(service).filter((one) => one.startsWith("DELETE"))).toHaveLength(1);
+    });
+  },
+);
+
+test("a rejected DELETE is reported if the project of the missing instance isn't visible", async () => {
+  const service = await startService();
+  const saved = await existingInstance(service);
+  for (const id of [saved.id, ...service.emulator.projects.keys()]) service.emulator.remove(id);
+  service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
+  expect(await errorOf(service.instances.delete(saved.id, saved.state))).toContain("(409)");
 });
 
 test.each([409, 404])(

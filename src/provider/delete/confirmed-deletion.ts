@@ -77,8 +77,9 @@ async function waitForDeletion(context: Context, id: string, accepted: AcceptedO
  * @returns the error if the service reports that the object doesn't exist or that it doesn't support DELETE. If the reply to an earlier
  * attempt was lost, a missing object proves the deletion
  */
-async function tryDelete(context: Context, { kind, id }: ObjectRef): Promise<Accepted | CloudInfraError> {
+async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | CloudInfraError> {
   const { client, journal } = context.session;
+  const { kind, id } = ref;
   const object = identityKey(identityOf(context, id));
   const isRecorded = kind !== projectKind || (await journal.deletions.requestedAt(object)) !== undefined;
   if (kind === projectKind) await journal.deletions.add(object);
@@ -88,6 +89,9 @@ async function tryDelete(context: Context, { kind, id }: ObjectRef): Promise<Acc
     if (!isCloudInfraError(error)) throw error;
     if (!isRecorded && !error.sent) await journal.deletions.remove(object);
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
+    // Some services reject the DELETE of a deleted object. If a read fails, the rejection is the more useful error.
+    const isRejected = error.code === "conflict" || error.code === "refused";
+    if (isRejected && (await findFresh(context, ref).catch(() => ref)) === undefined) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return error;
     throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
   }
