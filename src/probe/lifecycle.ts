@@ -7,7 +7,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { Files } from "../journal/disk";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
-import { findWithRevision, readUntil } from "../provider/absence";
+import { findNamedByOperation, findWithRevision, readUntil } from "../provider/absence";
 import {
   type Context,
   fetchOperation,
@@ -28,6 +28,8 @@ const creation = v.object({
   isRepeat: v.optional(v.boolean()),
   operation: v.optional(v.object({ id: v.string(), url: v.string() })),
   id: v.optional(v.string()),
+  /** Whether a cleanup has deleted the object. The service may have reused its id since then. */
+  isRemoved: v.optional(v.boolean()),
 });
 
 const record = v.object({
@@ -171,7 +173,11 @@ export class Lifecycle {
   async list(kind: KindName = "instance", project = this.projectId): Promise<readonly ApiObject[]> {
     if (kind === "project" && this.record.project !== undefined) return [];
     const all = await kinds[kind].requests(this.session.client, project).list(this.context(kind));
-    return all.filter(({ fields }) => String(fields.name).startsWith(this.record.name));
+    return all.filter((object) => this.hasName(object));
+  }
+
+  private hasName({ fields: { name } }: ApiObject): boolean {
+    return String(name).trim().toLowerCase().startsWith(this.record.name);
   }
 
   reread(id: string): Promise<ApiObject | undefined> {
@@ -211,8 +217,11 @@ export class Lifecycle {
     const found = { project: new Set<string>(), instance: new Set<string>() };
     for (const creation of creations) {
       const what = `${creation.kind === "project" ? "a project" : "an instance"} named ${name}…`;
+      if (creation.isRemoved) continue;
       const id = creation.id ?? (await attempt(what, () => this.findObject(creation)));
-      if (id !== undefined) found[creation.kind].add(id);
+      if (id === undefined) continue;
+      found[creation.kind].add(id);
+      if (creation.id === undefined) await this.note(creation, { id }).catch(continueCleanup);
     }
     const findOthers = async (kind: KindName, project?: string): Promise<void> => {
       const others = await attempt(`other ${kind}s named ${name}…`, () => this.list(kind, project));
@@ -227,6 +236,7 @@ export class Lifecycle {
         const place = kind === "instance" ? projects[0] : undefined;
         const remove = async (): Promise<boolean> => !hasRest && (await this.remove(kind, id, place));
         if (!(await attempt(`${kind} ${id}`, remove))) remains.add(`${kind} ${id}`);
+        else await this.noteRemoved(kind, id).catch(continueCleanup);
       }
     }
     if (failure !== undefined) {
@@ -241,6 +251,11 @@ export class Lifecycle {
   private note({ body, key }: ProbeCreation, more: Partial<ProbeCreation>): Promise<void> {
     const isSame = (one: ProbeCreation): boolean => one.key === key && one.body === body;
     return this.extend(this.record.creations.map((one) => (isSame(one) ? { ...one, ...more } : one)));
+  }
+
+  private noteRemoved(kind: KindName, id: string): Promise<void> {
+    const isOf = (one: ProbeCreation): boolean => one.kind === kind && one.id === id;
+    return this.extend(this.record.creations.map((one) => (isOf(one) ? { ...one, isRemoved: true } : one)));
   }
 
   private async extend(creations: ProbeCreation[]): Promise<void> {
@@ -280,10 +295,20 @@ export class Lifecycle {
     return operation === undefined ? {} : { id: this.session.client.resultId(operation), operation };
   }
 
-  /** Deletes an object. Returns `false` if the service doesn't support deletion. */
+  /**
+   * Deletes an object, unless its name shows that the service has reused the id for an object of another user. Returns `false` if the
+   * service doesn't support deletion.
+   */
   private async remove(kind: KindName, id: string, project: string | undefined): Promise<boolean> {
+    const context = this.context(kind);
+    const seen = await findNamedByOperation(context, objectRefOf(kinds[kind], id, { project }));
+    if (seen?.fields.name !== undefined && !this.hasName(seen)) {
+      const why = `its name is "${seen.fields.name}", so the probe has not created it`;
+      await this.session.warn(`cloudinfra: ${kind} ${id} was not deleted: ${why}.`);
+      return true;
+    }
     try {
-      await removeObject(this.context(kind), id, project);
+      await removeObject(context, id, project);
       return true;
     } catch (error) {
       if (isCloudInfraError(error) && ["unsupported", "not_found"].includes(error.code)) return false;
@@ -291,6 +316,9 @@ export class Lifecycle {
     }
   }
 }
+
+/** Ignores that the record can't be written, for example because the disk is full. The next cleanup then only sends more requests. */
+function continueCleanup(): void {}
 
 /** Reports whether a creation was rejected. If an earlier creation has the same key, a conflict is also a rejection. */
 function isRejection(error: unknown, { isRepeat }: ProbeCreation): boolean {

@@ -142,6 +142,52 @@ describe("cleaning up after an interrupted probe", () => {
     expect(ids.map((id) => emulator.instances.has(id))).toEqual([true, false]);
   });
 
+  test.each(["instance", "project"] as const)(
+    "keeps another %s that has the id of an object that the probe has created, and prints a warning",
+    async (kind) => {
+      const reused = { ids: "counter", idReuse: true } as const;
+      const { emulator, session, file, project } = await openProbe({ behaviour: reused });
+      const warnings: string[] = [];
+      const warned = { ...session, warn: async (message: string) => void warnings.push(message) };
+      const add = (name: string): string =>
+        kind === "project" ? emulator.addProject({ name }).id : emulator.addInstance({ project, name }).id;
+      const id = add("probe-1234");
+      emulator.remove(id, kind);
+      expect(add("production")).toBe(id);
+      const place = kind === "project" ? {} : { project };
+      const creations = [{ kind, key: randomUUID(), body: "{}", id }];
+      const record = { endpoint: emulator.endpoint, name: "probe-1234", ...place, creations };
+      await file.write(record);
+      expect(await new Lifecycle(warned, file, record).clean()).toEqual([]);
+      const kept = kind === "project" ? emulator.projects : emulator.instances;
+      expect(kept.get(id)?.fields.name).toBe("production");
+      expect(warnings).toEqual([expect.stringContaining(`${kind} ${id} was not deleted`)]);
+      expect(await file.read()).toBeUndefined();
+    },
+  );
+
+  test("doesn't repeat the deletion of an object after the deletion of another object has failed", async () => {
+    const { emulator, session, file, project, record } = await interrupted();
+    const ids = ["probe-1234", "probe-1234-other"].map((name) => emulator.addInstance({ project, name }).id);
+    const creations = ids.map((id) => ({ kind: "instance" as const, key: randomUUID(), body: "{}", id }));
+    const locked = {
+      kind: "status",
+      status: 409,
+      method: "DELETE",
+      path: `/v1/instances/${ids[1]}`,
+    } as const;
+    emulator.fail(locked);
+    await expect(new Lifecycle(session, file, { ...record, creations }).clean()).rejects.toThrow(
+      "may remain",
+    );
+    emulator.clearRequests();
+    const left = await file.read();
+    if (left === undefined) throw new Error("the record is missing");
+    expect(await new Lifecycle(session, file, left).clean()).toEqual([]);
+    const deletions = emulator.requests.filter(({ method }) => method === "DELETE");
+    expect(deletions.map(({ path }) => path)).toEqual([`/v1/instances/${ids[1]}`]);
+  });
+
   test("never replaces the record of another probe", async () => {
     const { file, record } = await interrupted();
     await expect(file.write({ ...record, name: "probe-5678" })).rejects.toMatchObject({ code: "conflict" });
