@@ -96,6 +96,6 @@ export function readLink(link: string, from: string | URL, endpoint: Endpoint) {
 /** Normalizes an endpoint for comparisons: the host in lower case, without `/v1` and trailing slashes. */
 export function comparableEndpoint(endpoint: string): string {
   const url = URL.parse(endpoint);
-  const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/i, "");
   return url === null ? endpoint : `${url.origin}${path}`;
 }

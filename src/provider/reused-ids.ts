@@ -71,7 +71,7 @@ export async function isIdReused(
   return true;
 }
 
-/** The maximum time between the start or the end of an operation and the creation date of its object, in seconds. */
+/** The maximum time between the end of an operation and the creation date of its object, in seconds. */
 const END_TOLERANCE_S = 60;
 
 /**
@@ -102,8 +102,6 @@ export function compareCreated(
     const isProven = isOtherName && isLaterMoment(startedAt, fields.created_at, LONGEST_CREATION_S);
     return isProven || hasFailed ? "different" : "unclear";
   }
-  // A failed operation may contain a link to the object that has caused the failure.
-  if (hasFailed && isLaterMoment(startedAt, fields.created_at, END_TOLERANCE_S)) return "different";
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
   if (reply !== undefined) {

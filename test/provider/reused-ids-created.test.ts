@@ -297,24 +297,3 @@ describe("an object that is more than an hour older than the request of an unfin
     expect(compareCreated(object(name), named(name), operation, undefined)).toBe("same");
   });
 });
-
-test("an older instance that a failed creation links to is neither recorded nor deleted", async () => {
-  let link = (): void => {};
-  const { service, web } = await oneInstance({
-    behaviour: { failedCreation: "object" },
-    onRequest: () => link(),
-  });
-  const { emulator } = service;
-  const theirs = emulator.addInstance({ project: web.project, name: "web" });
-  await service.clock.sleep(10 * 60_000);
-  link = () => {
-    for (const operation of emulator.operations.values())
-      Object.assign(operation, { resultPath: `/v1/instances/${theirs.id}` });
-  };
-  emulator.failNextOperation({ kind: "create" });
-  expect(await web.up({ name: "web" })).toContain("code operation_failed");
-  link = () => {};
-  await web.up({ name: "web" });
-  expect(emulator.instances.has(theirs.id)).toBe(true);
-  expect(web.saved?.id).not.toBe(theirs.id);
-});

@@ -56,6 +56,8 @@ export async function fitToProgram(
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (unfinished.imported?.includes(object.id) || (await claimCreated(context, wanted, object.id))) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
+    // The placeholder may be deleted in a later run, after its entry has been removed.
+    if (unfinished.key !== undefined) await context.session.journal.mark(unfinished.key, "given-up");
     return undefined;
   }
   return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });

@@ -89,12 +89,18 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
     if (!isCloudInfraError(error)) throw error;
     if (!isRecorded && !error.sent) await journal.deletions.remove(object);
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
-    // Some services reject the DELETE of a deleted object. If a read fails, the rejection is the more useful error.
+    // Some services reject the DELETE of an object that has the status "deleted".
     const isRejected = error.code === "conflict" || error.code === "refused";
-    if (isRejected && (await findFresh(context, ref).catch(() => ref)) === undefined) return { kind: "none" };
+    if (isRejected && (await isMarkedDeleted(context, ref))) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return error;
     throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
   }
+}
+
+/** Reports whether the service returns the object as deleted. If the read fails, the rejection of the deletion is the more useful error. */
+async function isMarkedDeleted(context: Context, ref: ObjectRef): Promise<boolean> {
+  const result = await context.session.finder.find(ref, context).catch(() => undefined);
+  return result !== undefined && "missing" in result && result.isDeleted === true;
 }
 
 const HINT_IF_SENT =

@@ -424,3 +424,35 @@ describe("an imported object of a placeholder whose operation was running", () =
     expect(idsOf(service)).toEqual([id, web.inState().id]);
   });
 });
+
+describe("an object that another resource has imported from a timed-out creation is kept", () => {
+  async function imported() {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ name: "web", __timeouts: { create: "5s" } });
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    const site = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
+    await process.create(await checked(process, {}, site));
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    return { service, web, id };
+  }
+
+  test("if the resource's next creation is rejected, and a later one succeeds", async () => {
+    const { service, web, id } = await imported();
+    const rejection = service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
+    expect(await web.up({ name: "web" })).toContain("(422)");
+    rejection.off();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(idsOf(service)).toContain(id);
+    expect(web.inState().id).not.toBe(id);
+  });
+
+  test("if the operation of the resource's next creation fails, and the resource is destroyed", async () => {
+    const { service, web, id } = await imported();
+    service.emulator.failNextOperation({ kind: "create" });
+    expect(await web.up({ name: "web" })).toContain("code operation_failed");
+    await web.destroy();
+    expect(idsOf(service)).toContain(id);
+  });
+});
