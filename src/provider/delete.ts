@@ -7,7 +7,7 @@ import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resour
 import { requestedArguments } from "../model/secrets";
 import { desired, hiddenInputsOf, type Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation } from "../polling/wait";
-import { findListed } from "./absence";
+import { waitUntilListed } from "./absence";
 import {
   addSecretSource,
   argumentsOf,
@@ -195,7 +195,8 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const ref = objectRefOf(context.kind, created, state);
   const isNew = end !== undefined && isSuccess(end) && !pending.failed;
   // Reads may not return a new object at once. They would then confirm its deletion too early.
-  const late = isNew && "missing" in first && !first.isDeleted ? await findListed(context, ref) : undefined;
+  const late =
+    isNew && "missing" in first && !first.isDeleted ? await waitUntilListed(context, ref) : undefined;
   const result = isLost ? await finder.findAgain(ref, first, context) : late ? { found: late } : first;
   // For a project, the deletion itself requires more evidence than its absence.
   if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
