@@ -136,16 +136,11 @@ export function unfinishedWarning(
 function describe(entry: UnfinishedEntry): string {
   const [, , type = "", ...name] = entry.urn.split("::");
   const { id, operation } = entry;
-  const known =
-    id !== undefined
-      ? ` with the id ${id}`
-      : operation !== undefined
-        ? ` with the operation ${operation.id}`
-        : ", which may not exist";
-  const isHidden = hasSecretName(entry) && (id ?? operation) !== undefined;
+  const known = id === undefined ? operation && ` with the operation ${operation.id}` : ` with the id ${id}`;
+  const shown = hasSecretName(entry) && known !== undefined ? "" : (known ?? ", which may not exist");
   const started = new Date(entry.at).toISOString().replace(/\.\d+/, "");
   return oneLine(
-    `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${isHidden ? "" : known}, started ${started}`,
+    `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${shown}, started ${started}`,
   );
 }
 

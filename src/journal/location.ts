@@ -96,9 +96,7 @@ export function projectFileFor(folder: string): string | undefined {
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */
-export function readProjectFile(
-  file: string,
-): Partial<Record<"main" | "backendUrl" | "stackConfigDir", string | undefined>> {
+export function readProjectFile(file: string) {
   try {
     const [content] = loadAll(readFileSync(file, "utf8")); // the CLI also ignores further documents
     const { main, backend, stackConfigDir }: { main?: unknown; backend?: unknown; stackConfigDir?: unknown } =
