@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../diagnostics/redact";
 import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
-import { DELETION_SUFFIX } from "./run-facts";
+import { DAY_MS, DELETION_SUFFIX } from "./run-facts";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
@@ -151,8 +151,6 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
   return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * A fact about a creation that must outlive its entry: the user has given up the creation, so that no command resumes or finishes it, or

@@ -214,12 +214,8 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
   const [a, b] = [one, other].map(momentOf);
-  return (
-    a !== undefined &&
-    b !== undefined &&
-    a.hasTimeZone === b.hasTimeZone &&
-    a.wholeSecond > b.wholeSecond + seconds
-  );
+  if (a === undefined || b === undefined || a.hasTimeZone !== b.hasTimeZone) return false;
+  return a.wholeSecond > b.wholeSecond + seconds;
 }
 
 function momentOf(text: unknown): { hasTimeZone: boolean; wholeSecond: number } | undefined {
