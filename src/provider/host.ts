@@ -101,9 +101,10 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
   const { sessions, log, interruption, inCi, layOut } = surroundings;
   /** Cleans status messages, because even an id may contain a secret. */
   const cleanLog: StatusLogs = {
-    statusLogFor: (urn) => ({
-      write: (message) => log.statusLogFor(urn).write(sessions.clean(message)),
-    }),
+    statusLogFor: (urn) => {
+      const { write } = log.statusLogFor(urn);
+      return { write: (message) => write(sessions.clean(message)) };
+    },
   };
   /** Runs a call. `id` is the id of an existing object. `seal` serializes outputs and marks secrets. */
   async function run<T>(
