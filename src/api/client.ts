@@ -47,11 +47,7 @@ export function createClient(options: ClientOptions) {
     /** The most recent tokens. Messages must not contain these tokens, although replies may contain them. */
     tokens: auth.used,
     tokenOrigin: auth.origin,
-    /**
-     * Sends a GET, for `probe`.
-     *
-     * @param request.path a percent-encoded path below the endpoint, or a whole URL with the endpoint's origin
-     */
+    /** Sends a GET, for `probe`. */
     get: (request: Pick<ApiRequest, "path" | "query" | "token">, call: CallOptions) =>
       send({ ...request, method: "GET" }, call),
     ...createCollections(send, operations, revisionField),
@@ -89,17 +85,9 @@ interface InstanceFilter {
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-type Query = Readonly<Record<string, string | undefined>>;
-
 function createCollections(send: Send, operations: Operations, revisionField: string | undefined) {
   const collection = (name: "projects" | "instances") => ({
-    /**
-     * Sends a POST.
-     *
-     * @param body JSON, sent unchanged in every attempt
-     * @param key the idempotency key, a UUID v4 (§4.7)
-     * @param options.isKeyExpired see `ApiRequest`
-     */
+    /** Sends a POST with an idempotency key, which is a UUID v4 (§4.7). */
     async create(
       body: string,
       key: string,
@@ -129,7 +117,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     },
   });
 
-  function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
+  function pagesOf(name: "projects" | "instances", query: ApiRequest["query"], options: CallOptions) {
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
     return followPages(async (cursor) => {
       const reply = await send({ ...request, query: { ...query, cursor } }, options);
@@ -148,7 +136,9 @@ function createCollections(send: Send, operations: Operations, revisionField: st
   // The specification allows a limit of 200 only for projects (§8). If it is rejected for instances, later requests omit the limit.
   let instanceLimit: string | undefined = PAGE_LIMIT;
   async function* instancePages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page> {
-    const query = queryOf(filter);
+    const { project, status, labels = {} } = filter;
+    const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
+    const query = { project, status, ...Object.fromEntries(byLabel) };
     const limit = instanceLimit;
     let pages = pagesOf("instances", { ...query, limit }, options);
     let first: IteratorResult<Page, void>;
@@ -174,12 +164,7 @@ function createCollections(send: Send, operations: Operations, revisionField: st
       ...collection("instances"),
       pages: instancePages,
       list: (filter: InstanceFilter, options: CallOptions) => collect(instancePages(filter, options)),
-      /**
-       * Sends a PUT with an If-Match header (§4.5).
-       *
-       * @param revision opaque tag without quotes
-       * @throws CloudInfraError `revision_conflict` after 412
-       */
+      /** Sends a PUT with an If-Match header (§4.5). Throws `revision_conflict` after 412. */
       async update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted> {
         const path = pathOf("instances", id);
         const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
@@ -187,9 +172,4 @@ function createCollections(send: Send, operations: Operations, revisionField: st
       },
     },
   };
-}
-
-function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
-  const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
-  return { project, status, ...Object.fromEntries(byLabel) };
 }

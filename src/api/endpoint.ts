@@ -14,10 +14,8 @@ const SETTING = "the setting cloudinfra:endpoint";
 const VERSION = "v1";
 
 /**
- * Parses a base URL with or without `/v1` (§9) and a trailing slash.
+ * Parses a base URL with or without `/v1` (§9) and a trailing slash. The options are those of the client.
  *
- * @param options.allowHttp whether to allow http to other machines, which sends the token unencrypted. @default false
- * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
  * @throws CloudInfraError `config_invalid`, with the name of the setting
  */
 export function parseEndpoint(

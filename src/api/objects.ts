@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { type Problem, percentDecoded, textSchema } from "../diagnostics/problem";
+import { optional, type Problem, percentDecoded, textSchema } from "../diagnostics/problem";
 import { SSH_KEY } from "../diagnostics/redact";
 import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
@@ -126,10 +126,8 @@ export function revisionOf(
 }
 
 function revisionInFields(fields: JsonObject, names: readonly string[]): string | undefined {
-  const tags = names.map((name) => v.safeParse(textSchema, fields[name]));
-  return tags
-    .map((tag) => (tag.success ? opaqueTag(tag.output) : undefined))
-    .find((tag) => tag !== undefined);
+  const texts = names.flatMap((name) => v.parse(optional(textSchema), fields[name]) ?? []);
+  return texts.map(opaqueTag).find((tag) => tag !== undefined);
 }
 
 function opaqueTag(text: string): string | undefined {

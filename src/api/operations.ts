@@ -192,10 +192,6 @@ function looksLikeOperation(body: JsonObject, isStatusEnough: boolean): boolean 
   const isNamed = typeof body.name === "string";
   if (isNamed && OBJECT_FIELDS.some(has) && !has("result_url")) return false;
   if (OPERATION_FIELDS.some(has)) return true;
-  return (
-    isStatusEnough &&
-    !isNamed &&
-    typeof body.status === "string" &&
-    OPERATION_STATUSES.includes(body.status.toLowerCase())
-  );
+  if (!isStatusEnough || isNamed || typeof body.status !== "string") return false;
+  return OPERATION_STATUSES.includes(body.status.toLowerCase());
 }

@@ -101,13 +101,10 @@ export function createFailureMemory(): (attempt: Attempt, request: string | symb
     if (requests.size > MAX_REMEMBERED_IDS) requests.delete(oldest);
     const isOfService = status >= 500 && !GATEWAY_STATUSES.has(status);
     if (owner === SHARED || !isOfService || typeof request !== "string") return undefined;
-    return isDerivedFrom(request, traceId) ? undefined : JSON.stringify([status, body]);
+    const normalized = (id: string): string => id.replaceAll("-", "").toLowerCase();
+    const isDerivedFromKey = normalized(traceId).includes(normalized(request));
+    return isDerivedFromKey ? undefined : JSON.stringify([status, body]);
   };
-}
-
-function isDerivedFrom(key: string, traceId: string): boolean {
-  const normalized = (id: string): string => id.replaceAll("-", "").toLowerCase();
-  return normalized(traceId).includes(normalized(key));
 }
 
 /**

@@ -15,10 +15,6 @@ export function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
 }
 
-function isRejectedCursor(error: unknown): boolean {
-  return isRejectedArgument(error) || (isCloudInfraError(error) && error.status === 404);
-}
-
 /** Parses a boolean. Any value except false is treated as true, so that an incomplete list doesn't appear to be complete. */
 const flag = v.pipe(
   v.unknown(),
@@ -54,7 +50,9 @@ export async function* followPages(
     try {
       reply = await fetchPage(cursor);
     } catch (error) {
-      if (isComplete && isRejectedCursor(error)) return;
+      const isRejectedCursor =
+        isRejectedArgument(error) || (isCloudInfraError(error) && error.status === 404);
+      if (isComplete && isRejectedCursor) return;
       throw error;
     }
     const page = v.safeParse(pageSchema, reply.json);

@@ -74,9 +74,7 @@ export function createRateLimiter({
     },
     recordReply: pace.recordReply,
     /** Reports whether requests start less often than configured, because the service has returned 429. */
-    get isSlowed(): boolean {
-      return pace.isSlowed;
-    },
+    isSlowed: pace.isSlowed,
   };
 }
 
@@ -146,7 +144,7 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock) {
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);
     },
-    get isSlowed() {
+    isSlowed(): boolean {
       recover();
       return rate < maxRate;
     },

@@ -93,19 +93,15 @@ export interface SendOptions {
   observe?: Observer | undefined;
 }
 
-interface SendParts extends SendOptions {
-  readonly endpoint: Endpoint;
-  readonly auth: Auth;
-  readonly limits: RateLimiter;
-}
-
 /** Called with each attempt to send a request, its result, and its duration in milliseconds. */
 export type Observer = (request: WireRequest, attempt: Attempt, tookMs: number) => void;
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
 /** Creates the function that sends all requests. The function applies the rate limit, the token, retries and error handling. */
-export function createSend(parts: SendParts): Send {
+export function createSend(
+  parts: SendOptions & { endpoint: Endpoint; auth: Auth; limits: RateLimiter },
+): Send {
   const { auth, clock, endpoint, limits, random } = parts;
   const { maxAttempts = MAX_ATTEMPTS } = parts.retry ?? {};
   const reserveRetry = createRetryBudget(clock);
@@ -159,7 +155,7 @@ export function createSend(parts: SendParts): Send {
   ): Promise<{ attempt: Attempt; token: string }> {
     // Before a retry, the listener keeps displaying the failure of the previous attempt.
     const isFirst = history.last === undefined;
-    if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
+    if (isFirst) progress?.pausing({ for: "turn", isSlowed: limits.isSlowed });
     const leave = await limits.enter(signal);
     if (isFirst) progress?.pausing(undefined);
     try {

@@ -98,6 +98,8 @@ const FINAL =
   /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL_|UND_ERR_INVALID_ARG|ERR_INVALID_|EPROTO$)/;
 const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT_UNTRUSTED)/;
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
+/** Matches an OpenSSL error, such as `…:SSL routines:tls_validate_record_header:wrong version number:…`, and its reason. */
+const OPENSSL_ERROR = /^.*?\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):.*$/s;
 
 /** Describes an error from undici, Node.js or a proxy. undici's parser errors and assertions have no common type. */
 function transportFailure(
@@ -108,10 +110,19 @@ function transportFailure(
   const message = clean(messageOf(error) || code || "unknown error");
   const cause = Object.assign(new Error(message), code !== undefined && { code });
   // If a proxy rejects a CONNECT or a plain HTTP request, the service receives nothing.
-  const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
-  if (denial !== undefined) return { ...proxyFailure(Number(denial), url), neverSent: true, cause };
+  const denial = Number(/^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1]);
+  if (!Number.isNaN(denial)) {
+    const checkProxy = `Check ${proxyVariable(url)}. If the proxy can't reach the host, add the host to NO_PROXY`;
+    return {
+      description: `the proxy returned ${denial}`,
+      neverSent: true,
+      final: denial < 500 && denial !== 429,
+      hint: denial === 407 ? proxyLoginHint(url) : checkProxy,
+      cause,
+    };
+  }
   return {
-    description: shortTlsMessage(message),
+    description: message.replace(OPENSSL_ERROR, "TLS: $1"),
     neverSent,
     final: neverSent && FINAL.test(code ?? ""),
     hint: neverSent ? hintFor(code ?? "") : undefined,
@@ -125,29 +136,12 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Removes the file and the line from an OpenSSL error, such as `…:SSL routines:tls_validate_record_header:wrong version number:…`. */
-function shortTlsMessage(message: string): string {
-  const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
-  return reason === undefined ? message : `TLS: ${reason}`;
-}
-
 const proxyVariable = ({ protocol }: Pick<URL, "protocol">): string =>
   protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
 
 /** Returns the hint for a 407 reply from a proxy. */
 export const proxyLoginHint = (url: Pick<URL, "protocol">): string =>
   `Set the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
-
-function proxyFailure(status: number, url: URL): Pick<TransportFailure, "description" | "final" | "hint"> {
-  return {
-    description: `the proxy returned ${status}`,
-    final: status < 500 && status !== 429,
-    hint:
-      status === 407
-        ? proxyLoginHint(url)
-        : `Check ${proxyVariable(url)}. If the proxy can't reach the host, add the host to NO_PROXY`,
-  };
-}
 
 function hintFor(code: string): string | undefined {
   if (UNTRUSTED.test(code))

@@ -95,10 +95,8 @@ async function writeMissingEntries(
     for (const entry of strayEntries) console.log(describeStrayEntry(entry, options));
     if (clearCommand !== null) console.log(`\n${CLEAR_AFTER_UP}\n  ${clearCommand}`);
   }
-  return creations.some(({ status }) => FAILURES.includes(status)) ? 1 : 0;
+  return creations.some(({ status }) => ["not-resumable", "not-written"].includes(status)) ? 1 : 0;
 }
-
-const FAILURES: readonly EntryStatus[] = ["not-resumable", "not-written"];
 
 const STATUS: Readonly<Record<EntryStatus, string>> = {
   written: "wrote a journal entry. The next `pulumi up` resumes the creation.",

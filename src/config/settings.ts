@@ -76,8 +76,6 @@ export type TokenSetting = Settings["token"];
 
 export type OidcSetting = Extract<TokenSetting, { subject: unknown }>;
 
-export type PlainTokenSetting = Exclude<TokenSetting, OidcSetting>;
-
 type Subject =
   | { readonly kind: "github" }
   | { readonly kind: "file"; readonly path: string }

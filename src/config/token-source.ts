@@ -8,7 +8,7 @@ import { json } from "../diagnostics/problem";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
-import type { PlainTokenSetting, TokenSetting } from "./settings";
+import type { TokenSetting } from "./settings";
 
 /** Creates the token source for a setting: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
@@ -49,7 +49,7 @@ const MIN_TOKEN_LENGTH = 8;
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
  */
 async function tokenFromCommand(
-  { value, source }: PlainTokenSetting,
+  { value, source }: Pick<TokenSetting, "value" | "source">,
   clock: Clock,
   former: readonly string[],
 ): Promise<string> {

@@ -70,7 +70,9 @@ export class Files {
     } finally {
       await this.disk.unlink(written).catch(() => undefined); // an error before this one is more useful
     }
-    await this.syncFolder(path.dirname(file));
+    // Node can't open folders on Windows.
+    if (process.platform !== "win32")
+      await withFile(this.disk.open(path.dirname(file), "r"), (handle) => handle.sync());
     return undefined;
   }
 
@@ -92,11 +94,6 @@ export class Files {
     if (handle !== undefined) return handle;
     await this.disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     return open();
-  }
-
-  private async syncFolder(folder: string): Promise<void> {
-    if (process.platform === "win32") return; // Node can't open folders there
-    await withFile(this.disk.open(folder, "r"), (handle) => handle.sync());
   }
 
   /**

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../diagnostics/redact";
 import { type Disk, Files, TEMPORARY_SUFFIX } from "./disk";
 import { type JournalLocation, journalFolder } from "./location";
-import { DELETION_SUFFIX } from "./run-facts";
+import { DAY_MS, DELETION_SUFFIX } from "./run-facts";
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
@@ -136,16 +136,11 @@ export function unfinishedWarning(
 function describe(entry: UnfinishedEntry): string {
   const [, , type = "", ...name] = entry.urn.split("::");
   const { id, operation } = entry;
-  const known =
-    id !== undefined
-      ? ` with the id ${id}`
-      : operation !== undefined
-        ? ` with the operation ${operation.id}`
-        : ", which may not exist";
-  const isHidden = hasSecretName(entry) && (id ?? operation) !== undefined;
+  const known = id === undefined ? operation && ` with the operation ${operation.id}` : ` with the id ${id}`;
+  const shown = hasSecretName(entry) && known !== undefined ? "" : (known ?? ", which may not exist");
   const started = new Date(entry.at).toISOString().replace(/\.\d+/, "");
   return oneLine(
-    `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${isHidden ? "" : known}, started ${started}`,
+    `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${shown}, started ${started}`,
   );
 }
 
@@ -156,8 +151,6 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
   return `${hash("sha256", text).slice(0, 24)}-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * A fact about a creation that must outlive its entry: the user has given up the creation, so that no command resumes or finishes it, or

@@ -62,8 +62,7 @@ function attempt<T>(read: () => T): T | undefined {
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
   const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
-  const { current }: { current?: unknown } = Object(JSON.parse(credentials));
-  return textOf(current);
+  return textOf(Object(JSON.parse(credentials)).current);
 }
 
 /** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */
@@ -97,9 +96,7 @@ export function projectFileFor(folder: string): string | undefined {
  *
  * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */
-export function readProjectFile(
-  file: string,
-): Partial<Record<"main" | "backendUrl" | "stackConfigDir", string | undefined>> {
+export function readProjectFile(file: string) {
   try {
     const [content] = loadAll(readFileSync(file, "utf8")); // the CLI also ignores further documents
     const { main, backend, stackConfigDir }: { main?: unknown; backend?: unknown; stackConfigDir?: unknown } =

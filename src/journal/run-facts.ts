@@ -9,7 +9,7 @@ import { type Files, withDiskTimeout } from "./disk";
 // In addition to entries, provider processes record the facts of a run, and the deletions that this machine has requested.
 
 const FACTS_SUFFIX = ".facts";
-const DAY_MS = 24 * 60 * 60_000;
+export const DAY_MS = 24 * 60 * 60_000;
 
 /** A fact that all provider processes of a run share. Each explicit provider and each version of the package has its own process. */
 export type Fact =

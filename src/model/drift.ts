@@ -34,7 +34,7 @@ export function compareRemoteValues(
   const { values, remoteValues, applied = {}, ipAddress } = given;
   const recorded = { olds: { ...values, remoteValues, applied, ipAddress }, news: values };
   const managed = fields.filter(({ name }) => values[name] !== undefined);
-  const seen = managed.map((field): SeenValue => {
+  const seen = managed.map((field): ComparedValue & { name: string; isOmitted: boolean } => {
     const { name, type } = field;
     const value = values[name];
     const word = Object.hasOwn(remoteValues, name) ? remoteValues[name] : undefined;
@@ -63,12 +63,6 @@ export function compareRemoteValues(
     drifted: seen.filter(({ isDrifted }) => isDrifted).map(({ name }) => name),
     omitted: seen.filter(({ isOmitted }) => isOmitted).map(({ name }) => name),
   };
-}
-
-/** The result of comparing one argument. */
-interface SeenValue extends ComparedValue {
-  readonly name: string;
-  readonly isOmitted: boolean;
 }
 
 /** The value of an argument, and its remote value if the two differ. */

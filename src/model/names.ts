@@ -15,8 +15,7 @@ export function generatedName(
   news: Declared,
 ): Pick<NamedInputs, "name" | "isAutonamed"> {
   if (news.given.name !== undefined || isMissing(olds, news)) return {};
-  const { isAutonamed } = olds;
-  if (hasGeneratedName(olds)) return { name: olds.name, ...(isAutonamed && { isAutonamed }) };
+  if (hasGeneratedName(olds)) return { name: olds.name, ...(olds.isAutonamed && { isAutonamed: true }) };
   // A name that follows no pattern needs no mark, because the next check recognizes the suffix of the name.
   const isMarked = news.autonaming !== undefined || olds.key === undefined;
   return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };

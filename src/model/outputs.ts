@@ -136,7 +136,7 @@ function instanceOutputs(
     createdAt: createdAt(fields, before),
     url: url ?? `${endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known, unmanaged),
-    additionalProperties: others(fields, consultedFields(kind, session.settings), before),
+    additionalProperties: others({ session, kind }, fields, before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
 }
@@ -151,37 +151,30 @@ function atEndpoint(endpoint: string, { url, endpoint: former }: OutputSources["
   return isBelow ? endpoint + url.slice(former.length) : url;
 }
 
-function additionalFields(fields: WireFields, consulted: readonly string[]): [string, Json][] {
+function additionalFields({ kind, session }: Service, fields: WireFields): [string, Json][] {
+  const { revisionField = "revision" } = session.settings;
   const known = new Set([
-    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
+    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, revisionField],
     ...instanceFields.map((field) => field.wire),
+    ...kind.fields.flatMap((field) => field.addressFields ?? []),
   ]);
   return Object.entries(fields).filter(([name]) => !known.has(name));
 }
 
 /** Returns the names of the additional properties that an object has had, and no longer has. */
-export function removedAdditionalProperties(
-  { kind, session }: Service,
-  before: ApiObject,
-  now: ApiObject,
-): string[] {
+export function removedAdditionalProperties(service: Service, before: ApiObject, now: ApiObject): string[] {
   // Other replies, such as lists, may contain fewer fields.
   if (before.isFromOwnUrl !== now.isFromOwnUrl) return [];
   const isEmpty = (value: unknown): boolean => value === undefined || digestOf(value) === undefined;
-  return additionalFields(before.fields, consultedFields(kind, session.settings))
+  return additionalFields(service, before.fields)
     .filter(([name, value]) => !isEmpty(value) && isEmpty(now.fields[name]))
     .map(([name]) => name);
 }
 
-/** Returns the fields that contain the revision and the public address. */
-function consultedFields({ fields }: Kind, { revisionField }: Service["session"]["settings"]): string[] {
-  return [...fields.flatMap((field) => field.addressFields ?? []), revisionField ?? "revision"];
-}
-
 /** Returns the additional properties of the reply. Properties that the reply omits are kept, because list items may omit properties. */
-function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
+function others(service: Service, fields: WireFields, before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
-  const steady = additionalFields(fields, consulted).map(([name, now]) => {
+  const steady = additionalFields(service, fields).map(([name, now]) => {
     const before = known[name];
     // A list may contain a number where another reply contains a string.
     return [name, isSameJson(now, before) ? before : sameMoment(now, before)];
@@ -221,12 +214,8 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
  */
 export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
   const [a, b] = [one, other].map(momentOf);
-  return (
-    a !== undefined &&
-    b !== undefined &&
-    a.hasTimeZone === b.hasTimeZone &&
-    a.wholeSecond > b.wholeSecond + seconds
-  );
+  if (a === undefined || b === undefined || a.hasTimeZone !== b.hasTimeZone) return false;
+  return a.wholeSecond > b.wholeSecond + seconds;
 }
 
 function momentOf(text: unknown): { hasTimeZone: boolean; wholeSecond: number } | undefined {

@@ -82,10 +82,8 @@ function currentValue(field: Field, sources: Sources): unknown {
   const isAsKnown = isUnknown || sameValue(field, remote, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
   // The field may be null although the object has an address. Omitting the field from the body would remove the address.
-  const value =
-    remote === true
-      ? (publicAddressIn(field, sources.current) ?? remote)
-      : (remote ?? publicAddressIn(field, sources.current));
+  const address = publicAddressIn(field, sources.current);
+  const value = remote === true ? (address ?? remote) : (remote ?? address);
   return sendable(field, typeof value === "number" ? String(value) : value);
 }
 

@@ -191,13 +191,12 @@ export function formatProgress({ verb, step, pause, waits, elapsedMs, nowMs }: P
   // The outermost reason describes the whole call best.
   const what = waits[0]?.for;
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
-  const left = held === undefined ? timeLeft(step, nowMs) : undefined;
   const isCounted = held === undefined && step?.remainingMs !== undefined;
   const percent = percentOf(step, isCounted ? nowMs : undefined);
   const head = what === undefined && percent !== undefined ? `${verb} ${percent}` : verb;
   const parts = [head, what, what === undefined ? undefined : percent];
   const elapsed = percent === undefined ? `${formatSeconds(elapsedMs)} elapsed` : undefined;
-  const end = held === undefined ? (left ?? elapsed) : formatPause(held, nowMs);
+  const end = held === undefined ? (timeLeft(step, nowMs) ?? elapsed) : formatPause(held, nowMs);
   return [...parts, end].filter((part) => part !== undefined).join(" · ");
 }
 

@@ -110,11 +110,11 @@ describe("the rate after a 429", () => {
   it("is reported as slowed until it has recovered", async () => {
     const clock = new FakeClock();
     const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 10, clock });
-    expect(limits.isSlowed).toBe(false);
+    expect(limits.isSlowed()).toBe(false);
     limits.recordReply({ status: 429 });
-    expect(limits.isSlowed).toBe(true);
+    expect(limits.isSlowed()).toBe(true);
     await clock.advance(60_000);
-    expect(limits.isSlowed).toBe(false);
+    expect(limits.isSlowed()).toBe(false);
   });
 
   it("is a share of the requests that were accepted in the second before", async () => {

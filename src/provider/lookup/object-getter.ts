@@ -23,13 +23,9 @@ class GetSupport {
   /** The ids of objects that a list contains but GET doesn't return. A list may lag, so these ids prove nothing about other ids. */
   readonly contradicted = new Set<string>();
 
-  get isRefused(): boolean {
-    return this.refusals > 0;
-  }
-
   /** Reports whether another GET may be sent only to test whether GET works. */
   get mayProbe(): boolean {
-    return !this.works && !this.isRefused && this.probes < MAX_PROBES;
+    return !this.works && this.refusals === 0 && this.probes < MAX_PROBES;
   }
 }
 
@@ -45,8 +41,8 @@ export class ObjectGetter {
 
   /** Reports whether the service doesn't support GET for this object. */
   isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
-    const { isRefused, contradicted } = this.of(kind);
-    return isRefused || contradicted.has(id);
+    const { refusals, contradicted } = this.of(kind);
+    return refusals > 0 || contradicted.has(id);
   }
 
   /**
@@ -195,11 +191,9 @@ export function withOmittedFields(before: ApiObject, now: ApiObject): ApiObject 
 }
 
 /** The statuses of a deleted object that the service still returns. */
-const DELETED_STATUSES = new Set([
-  ...["deleted", "softdeleted", "terminated", "destroyed", "removed", "purged", "expunged"],
-]);
+const DELETED_STATUS = /^(deleted|softdeleted|terminated|destroyed|removed|purged|expunged)$/;
 /** The words that may accompany one of the statuses of a deleted object. Any other word may change the meaning, as in "to be deleted". */
-const NEUTRAL_WORDS = new Set(["soft", "hard", "instance", "vm", "server", "machine", "state", "status"]);
+const NEUTRAL_WORD = /^(soft|hard|instance|vm|server|machine|state|status)$/;
 
 /** Reports whether the status of an object means that it was deleted, because some services keep returning deleted objects. */
 export function isDeleted({ fields: { status } }: ApiObject): boolean {
@@ -210,7 +204,7 @@ export function isDeleted({ fields: { status } }: ApiObject): boolean {
       .toLowerCase()
       .match(/[a-z]+/g) ?? [];
   return (
-    words.some((word) => DELETED_STATUSES.has(word)) &&
-    words.every((word) => DELETED_STATUSES.has(word) || NEUTRAL_WORDS.has(word))
+    words.some((word) => DELETED_STATUS.test(word)) &&
+    words.every((word) => DELETED_STATUS.test(word) || NEUTRAL_WORD.test(word))
   );
 }
