@@ -72,7 +72,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
     let found = examined.findings;
     if (options.create && isUsable(found)) {
       const required = requiredSettings(found);
-      const creating = open((key) => setting(key) ?? required[key.replace("cloudinfra:", "")]);
+      const creating = open((key) => setting(key) || required[key.replace("cloudinfra:", "")]);
       found = await createAndDelete(creating, exchanges, examined, options, (error) =>
         report(error, "cleaning up"),
       );

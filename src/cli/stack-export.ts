@@ -131,7 +131,7 @@ function typed({ inputs, outputs, ...resource }: ExportedResource) {
 function providerOf({ urn, id, inputs }: ExportedResource) {
   const setting = (key: string): string | undefined => {
     const value = plaintext(inputs[key]);
-    return typeof value === "string" ? value : undefined;
+    return typeof value === "string" ? value.trim() : undefined;
   };
   const name = setting(PROVIDER_NAME);
   return {

@@ -38,8 +38,6 @@ const LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
 const MAX_KEPT_ERROR_CHARACTERS = 100_000;
 const MAX_ERROR_CHARACTERS = 500;
-/** The minimum length of words that may be tokens. Shorter words could be ordinary text. */
-const MIN_TOKEN_LENGTH = 8;
 
 /**
  * Runs a token command in a shell. The command prints the token, or JSON that contains the token. After a minute, the command and all
@@ -76,19 +74,17 @@ async function tokenFromCommand(
   }
 }
 
-/** Returns a hint with the command's standard error without tokens. A shell may print the token, and a command of one word may be a token. */
+/**
+ * Returns a hint with the command's standard error, unless the command has also written to its standard output: the error may then repeat a
+ * part of the token. A command of one word may be a token itself.
+ */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
-  const words = wordsOf(command);
-  const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
-    (word) => word.length >= MIN_TOKEN_LENGTH,
-  );
-  const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former]));
-  return clean === ""
+  const own = /\s/.test(command.trim()) ? [] : [command.trim()];
+  const clean = redact(stripVTControlCharacters(complaint), [...own, ...former]);
+  return clean === "" || output.trim() !== ""
     ? "Run the token command in the program's folder to see the error."
     : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
-
-const wordsOf = (text: string): string[] => text.split(/[\s"'=]+/).filter(Boolean);
 
 /** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
 function start(command: string) {

@@ -177,7 +177,11 @@ export class Lifecycle {
   }
 
   private hasName({ fields: { name } }: ApiObject): boolean {
-    return String(name).trim().toLowerCase().startsWith(this.record.name);
+    const plainOf = (text: unknown): string =>
+      String(text)
+        .toLowerCase()
+        .replace(/[^a-z0-9]/g, "");
+    return plainOf(name).includes(plainOf(this.record.name));
   }
 
   reread(id: string): Promise<ApiObject | undefined> {
@@ -303,9 +307,9 @@ export class Lifecycle {
     const context = this.context(kind);
     const seen = await findNamedByOperation(context, objectRefOf(kinds[kind], id, { project }));
     if (seen?.fields.name !== undefined && !this.hasName(seen)) {
-      const why = `its name is "${seen.fields.name}", so the probe has not created it`;
+      const why = `its name is "${seen.fields.name}", so another user may have created it`;
       await this.session.warn(`cloudinfra: ${kind} ${id} was not deleted: ${why}.`);
-      return true;
+      return false;
     }
     try {
       await removeObject(context, id, project);

@@ -193,10 +193,10 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
   const first = await find(created);
   const isLost = seen === undefined && !pending.failed;
   const ref = objectRefOf(context.kind, created, state);
-  const isNew = end !== undefined && isSuccess(end) && !pending.failed;
   // Reads may not return a new object at once. They would then confirm its deletion too early.
+  const hasJustEnded = end !== seen && end !== undefined && isSuccess(end);
   const late =
-    isNew && "missing" in first && !first.isDeleted ? await waitUntilListed(context, ref) : undefined;
+    hasJustEnded && "missing" in first && !first.isDeleted ? await waitUntilListed(context, ref) : undefined;
   const result = isLost ? await finder.findAgain(ref, first, context) : late ? { found: late } : first;
   // For a project, the deletion itself requires more evidence than its absence.
   if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)

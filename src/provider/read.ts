@@ -105,7 +105,7 @@ function readAfterUpdate(
   const hasFailed = operation !== undefined && isFailure(operation);
   // If the state contains no value, the service may omit the empty field.
   const isHidden = ({ name, wire }: Field): boolean =>
-    object.fields[wire] === undefined && state[name] !== undefined;
+    (object.fields[wire] ?? null) === null && state[name] !== undefined;
   const open = context.kind.fields.filter(
     (field) => Object.hasOwn(unapplied, field.name) && (!hasFailed || isHidden(field)),
   );

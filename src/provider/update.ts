@@ -4,13 +4,14 @@ import { sameValue, withIgnoredValues } from "../model/changes";
 import { unlessEmpty } from "../model/outputs";
 import { type Pending, toOperation } from "../model/pending";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-comparison";
-import { withRecordedKeyCase } from "../model/remote-values";
+import { withRecordedKeyCase, withRemoteForm } from "../model/remote-values";
 import type { RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";
 import { findCreated, findFresh } from "./absence";
 import {
   type Context,
+  hasRevisionOf,
   objectRefOf,
   requireRecordedEndpoint,
   requireSameProvider,
@@ -35,9 +36,10 @@ import { hintForMissing } from "./warnings";
 export async function updateResource(
   initial: Context,
   id: string,
-  olds: Recorded,
+  saved: Recorded,
   news: Desired,
 ): Promise<{ outs: Recorded }> {
+  const olds = withRemoteForm(initial.kind.fields, saved, news);
   requireRecordedEndpoint(initial, id, olds);
   const context = withRecordedKeyCase(initial, olds);
   const { urn, key } = news;
@@ -138,13 +140,17 @@ async function finishPendingUpdate(
   const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
     throw isCloudInfraError(absence) ? await errorAfterRename(context, absence, rename) : absence;
   });
+  const { asked = {} } = pending;
+  // A list may be outdated, and a revision may not cover values that aren't shown.
+  const isShown = context.kind.fields.every(
+    ({ name, wire }) => !Object.hasOwn(asked, name) || object.fields[wire] !== undefined,
+  );
+  const isUnchanged = object.isFromOwnUrl === true && hasRevisionOf(object, olds) && isShown;
+  if (error?.code === "operation_failed" && isUnchanged) return { state: { ...olds, pending: undefined } };
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   const judge = isOwn ? mayBeNormalizedForm : isNormalizedForm;
-  const { made, isUnchanged } = compareRequested(context, olds, pending, object, judge);
-  // A list may be outdated.
-  if (error?.code === "operation_failed" && isUnchanged && object.isFromOwnUrl)
-    return { state: { ...olds, pending: undefined } };
+  const { made } = compareRequested(context, olds, pending, object, judge);
   const isForgotten = error?.code === "operation_unknown";
   return { state: { ...olds, ...made, pending: undefined }, asked: pending.asked, isForgotten };
 }

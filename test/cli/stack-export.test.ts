@@ -55,6 +55,14 @@ it("requires the URN of an explicit provider if several have its name", () => {
   expect(eu && explicitProvider(stack(eu, eu), "eu").urn).toBe(urns[0]);
 });
 
+it("reads a setting without surrounding white space, as the provider does", () => {
+  const type = "pulumi:providers:pulumi-nodejs";
+  const inputs = { "cloudinfra:providerName": "eu", "cloudinfra:journalDir": "journal\n" };
+  const resources = [{ urn: urnOf(type, "eu"), id: "c0ffee", type, inputs }];
+  const { setting } = explicitProvider(parseExport(JSON.stringify(exported({ resources }))), "eu");
+  expect(setting("cloudinfra:journalDir")).toBe("journal");
+});
+
 it("doesn't use a token of the environment instead of the empty token of an explicit provider", () => {
   const type = "pulumi:providers:pulumi-nodejs";
   const inputs = { "cloudinfra:providerName": "eu", "cloudinfra:token": "" };

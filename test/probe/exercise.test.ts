@@ -158,7 +158,7 @@ describe("cleaning up after an interrupted probe", () => {
       const creations = [{ kind, key: randomUUID(), body: "{}", id }];
       const record = { endpoint: emulator.endpoint, name: "probe-1234", ...place, creations };
       await file.write(record);
-      expect(await new Lifecycle(warned, file, record).clean()).toEqual([]);
+      expect(await new Lifecycle(warned, file, record).clean()).toEqual([`${kind} ${id}`]);
       const kept = kind === "project" ? emulator.projects : emulator.instances;
       expect(kept.get(id)?.fields.name).toBe("production");
       expect(warnings).toEqual([expect.stringContaining(`${kind} ${id} was not deleted`)]);

@@ -15,7 +15,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "./samples";
-import { changed, existingInstance, existingProject, startService } from "./service";
+import { changed, errorOf, existingInstance, existingProject, startService } from "./service";
 import { check, diff } from "./typed";
 
 const full: Properties = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -261,6 +261,10 @@ test("a region can be replaced with its form in replies", async () => {
   const saved = await existingProject(service, { region: "eu-1" });
   const { inputs } = await service.projects.check(saved.inputs, changed(saved, { region: "EU-1" }));
   expect(await service.projects.diff(saved.id, saved.state, inputs)).toMatchObject({ replaces: [] });
+  const secret = changed(saved, { region: "EU-1", __secrets: ["region"] });
+  const marked = await service.projects.check(saved.inputs, secret);
+  expect(await service.projects.diff(saved.id, saved.state, marked.inputs)).toMatchObject({ changes: true });
+  expect(await errorOf(service.projects.update(saved.id, saved.state, marked.inputs))).toBeUndefined();
   const other = await service.projects.check(saved.inputs, changed(saved, { region: "EU-2" }));
   expect(await service.projects.diff(saved.id, saved.state, other.inputs)).toMatchObject({
     replaces: ["region"],

@@ -29,7 +29,7 @@ import { claimCreated } from "../object-ownership";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
-import { discard, type UnfinishedCreation } from "./unfinished";
+import { discard, giveUp, type UnfinishedCreation } from "./unfinished";
 
 /**
  * Updates the object of a resumed creation to match the current program (C5).
@@ -56,8 +56,7 @@ export async function fitToProgram(
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (unfinished.imported?.includes(object.id) || (await claimCreated(context, wanted, object.id))) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
-    // The placeholder may be deleted in a later run, after its entry has been removed.
-    if (unfinished.key !== undefined) await context.session.journal.mark(unfinished.key, "given-up");
+    await giveUp(context, unfinished);
     return undefined;
   }
   return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });

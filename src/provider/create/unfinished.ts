@@ -211,10 +211,15 @@ export async function discard(
   object: ApiObject,
   unfinished: UnfinishedCreation,
 ): Promise<void> {
-  if (unfinished.imported?.includes(object.id)) return;
+  if (unfinished.imported?.includes(object.id)) return giveUp(context, unfinished);
   const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished)) await removeDiscarded(context, object, unfinished);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/** Records that the object of a creation belongs to another resource. A later run may delete the placeholder without the creation's entry. */
+export async function giveUp({ session }: Context, { key }: Pending): Promise<void> {
+  if (key !== undefined) await session.journal.mark(key, "given-up");
 }
 
 /** Deletes the object of a creation. If the deletion is interrupted, the record of it prevents a later run from adopting the object. */

@@ -26,12 +26,14 @@ const MAX_NAME_CHARACTERS = 20;
 
 /** Reports whether an id may be derived from a name, because the id contains the letters and digits of the name. */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
-  const plainOf = (text: unknown): string =>
-    (typeof text === "object" ? "" : String(text ?? ""))
-      .normalize("NFKD")
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}]/gu, "");
-  return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
+  const [plainId = "", plainName = ""] = [id, typeof name === "object" ? "" : String(name ?? "")].map(
+    (text) => text.normalize("NFKD").toLowerCase(),
+  );
+  // Many ids contain only the Latin letters of a name.
+  return [/[^a-z0-9]/g, /[^\p{L}\p{N}]/gu].some((others) => {
+    const characters = plainName.replace(others, "").slice(0, MAX_NAME_CHARACTERS);
+    return characters !== "" && plainId.replace(others, "").includes(characters);
+  });
 }
 
 /** Reads an object that must exist. If a rename has changed its id, a different object that now has the former id is ignored. */

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields, isChanged, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
+import { changedFields, labelsOf, type PropertyPaths, sameValue } from "../../model/changes";
 import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import {
@@ -65,8 +65,7 @@ export function requestedChanges(change: Change): RemoteValues {
  * doesn't overwrite changes by other users.
  *
  * @param isNormalized whether a different value is a normalized form of the desired one
- * @returns the properties of the state that the update has changed, the values that the service may still set, and whether the object still
- * has all recorded values
+ * @returns the properties of the state that the update has changed, and the values that the service may still set
  */
 export function compareRequested(
   { kind }: Context,
@@ -74,12 +73,8 @@ export function compareRequested(
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
   isNormalized: (compared: ComparedProperty) => boolean = isNormalizedForm,
-): {
-  readonly made: RecordedMembers;
-  readonly unapplied: RemoteValues | undefined;
-  readonly isUnchanged: boolean;
-} {
-  const { remoteValues = {}, applied = {} } = state;
+): { readonly made: RecordedMembers; readonly unapplied: RemoteValues | undefined } {
+  const { remoteValues = {}, applied = {}, shown = [] } = state;
   const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
   const news: Arguments = { ...argumentsOf({ kind }, state), ...Object.fromEntries(values) };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
@@ -88,7 +83,8 @@ export function compareRequested(
   const isOwn = isUpdateApplied(properties, (compared) => isNew(compared) && isNormalized(compared));
   const isMade = (compared: ComparedProperty): boolean => {
     // A property that the reply omits may have been removed after the update.
-    const isSeen = compared.isShown || compared.desired === undefined;
+    const { isShown, desired, field } = compared;
+    const isSeen = isShown || (desired === undefined && shown.includes(field.name));
     return isProven(compared) || (isOwn && isSeen);
   };
   const made = changed.filter((field) =>
@@ -105,9 +101,6 @@ export function compareRequested(
       applied: others(applied),
     },
     unapplied: unlessEmpty(others(asked)),
-    isUnchanged: properties.every(
-      ({ field, isShown, known, now: shown }) => isShown && !isChanged(field, known, shown),
-    ),
   };
 }
 

@@ -455,4 +455,12 @@ describe("an object that another resource has imported from a timed-out creation
     await web.destroy();
     expect(idsOf(service)).toContain(id);
   });
+
+  test("if the program requires a replacement whose creation is rejected, and the resource is destroyed", async () => {
+    const { service, web, id } = await imported();
+    service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
+    expect(await web.up({ name: "web", image: "debian-14" })).toContain("(422)");
+    await web.destroy();
+    expect(idsOf(service)).toContain(id);
+  });
 });

@@ -147,3 +147,16 @@ test("an instance whose name has no Latin letters is removed by a refresh after 
   await web.refresh();
   expect(web.saved).toBeUndefined();
 });
+
+test("an instance is found under its new id if ids contain only the Latin letters of names", async () => {
+  const { service, web } = await namedWeb();
+  await web.up({ name: "web-сервер" });
+  await web.destroy();
+  expect(await web.up({ name: "web-сервер" })).toBeUndefined();
+  expect(web.inState().id).toBe("web");
+  service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+  await web.up({ name: "front-сервер" });
+  await web.refresh();
+  expect(web.saved).toBeDefined();
+  expect(service.emulator.instances.size).toBe(1);
+});
