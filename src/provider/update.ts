@@ -5,7 +5,7 @@ import { unlessEmpty } from "../model/outputs";
 import { type Pending, toOperation } from "../model/pending";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/property-comparison";
 import { withRecordedKeyCase, withRemoteForm } from "../model/remote-values";
-import type { RemoteValues } from "../model/resource-fields";
+import { projectKind, type RemoteValues } from "../model/resource-fields";
 import type { Desired, Recorded } from "../model/state";
 import { isSuccess, isTerminal, type Operation, operationFailed } from "../polling/wait";
 import { findCreated, findFresh } from "./absence";
@@ -39,7 +39,7 @@ export async function updateResource(
   saved: Recorded,
   news: Desired,
 ): Promise<{ outs: Recorded }> {
-  const olds = withRemoteForm(initial.kind.fields, saved, news);
+  const olds = initial.kind === projectKind ? withRemoteForm(projectKind.fields, saved, news) : saved; // projects have no PUT
   requireRecordedEndpoint(initial, id, olds);
   const context = withRecordedKeyCase(initial, olds);
   const { urn, key } = news;

@@ -4,7 +4,7 @@ import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import type { Recorded } from "../../model/state";
-import { isSuccess } from "../../polling/wait";
+import { isFailure, isSuccess, type Operation } from "../../polling/wait";
 import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
 import { type Context, fetchOperation, identityOf, objectRefOf } from "../context";
 import { isDeleted } from "../lookup/object-getter";
@@ -24,16 +24,18 @@ export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boole
 /** The maximum number of characters of a name that a derived id contains. */
 const MAX_NAME_CHARACTERS = 20;
 
-/** Reports whether an id may be derived from a name, because the id contains the letters and digits of the name. */
+/**
+ * Reports whether an id may be derived from a name, because the id contains the Latin letters and digits of the name. An id may also be a
+ * transliteration of the name. Generated ids contain digits.
+ */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
-  const [plainId = "", plainName = ""] = [id, typeof name === "object" ? "" : String(name ?? "")].map(
-    (text) => text.normalize("NFKD").toLowerCase(),
-  );
-  // Many ids contain only the Latin letters of a name.
-  return [/[^a-z0-9]/g, /[^\p{L}\p{N}]/gu].some((others) => {
-    const characters = plainName.replace(others, "").slice(0, MAX_NAME_CHARACTERS);
-    return characters !== "" && plainId.replace(others, "").includes(characters);
-  });
+  const plainOf = (text: unknown): string =>
+    (typeof text === "object" ? "" : String(text ?? ""))
+      .normalize("NFKD")
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, "");
+  const plain = plainOf(name).slice(0, MAX_NAME_CHARACTERS);
+  return plain === "" ? !/\d/.test(id) : plainOf(id).includes(plain);
 }
 
 /** Reads an object that must exist. If a rename has changed its id, a different object that now has the former id is ignored. */
@@ -117,7 +119,8 @@ export async function idAfterRename(context: Context, id: string, state: Recorde
   const pending = state.pending;
   if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
-  const reported = { id: (await successOf(context, pending))?.id, isProof: true };
+  const ended = pending.operation && (await fetchOperation(context, pending.operation));
+  const reported = { id: resultOf(context, ended), isProof: true };
   const elsewhere = await findUnderReportedId(context, { id, state, pending, reported });
   if (elsewhere !== undefined) return elsewhere;
   const object = await findFresh(context, objectRefOf(context.kind, id, state));
@@ -149,10 +152,9 @@ export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Re
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
-/** Returns the result of the operation of an update, if the operation has succeeded. */
-async function successOf(context: Context, { operation }: Pending) {
-  const ended = operation && (await fetchOperation(context, operation));
-  return ended && isSuccess(ended) ? { id: context.session.client.resultId(ended) } : undefined;
+/** Returns the id in the operation of an update, if the operation has succeeded. */
+function resultOf({ session }: Context, ended: Operation | undefined): string | undefined {
+  return ended && isSuccess(ended) ? session.client.resultId(ended) : undefined;
 }
 
 /** The new id of an object, if the id is certain, and the ids of all objects with the new name. */
@@ -163,7 +165,7 @@ interface RenamedObject {
 
 /**
  * Looks up an object whose id may have changed together with its name. Names and creation dates are not unique. An object matches if the
- * reply or the operation of the update contains its id. After a successful update, an object with the same creation date also matches.
+ * reply or the operation of the update contains its id. Unless the update has failed, an object with the same creation date also matches.
  *
  * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */
@@ -175,10 +177,10 @@ export async function findRenamed(
   reported?: ReportedId,
 ): Promise<RenamedObject | undefined> {
   const { finder, tracker } = context.session;
-  const { asked, operation, isUnsure = operation !== undefined } = pending;
-  const success = await successOf(context, pending);
-  const isAccepted = success !== undefined || !isUnsure;
-  const { id: other, isProof } = reported ?? { id: success?.id, isProof: true };
+  const { asked, operation, isUnsure = false } = pending;
+  const ended = operation && (await fetchOperation(context, operation));
+  const mayHaveSucceeded = !isUnsure && !(ended && isFailure(ended));
+  const { id: other, isProof } = reported ?? { id: resultOf(context, ended), isProof: true };
   const isOther = other !== undefined && other !== id;
   if (isProof && isOther) return { id: other, named: [] };
   if (!isOther && !mayBeDerivedFrom(id, state.name)) return undefined;
@@ -190,6 +192,8 @@ export async function findRenamed(
       !isDeleted(object) &&
       tracker.liveOwner(identityOf(context, object.id)) === undefined,
   );
-  const same = named.filter((object) => object.id === other || (isAccepted && isSameObject(object, state)));
+  const same = named.filter(
+    (object) => object.id === other || (mayHaveSucceeded && isSameObject(object, state)),
+  );
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

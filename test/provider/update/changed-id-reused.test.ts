@@ -160,3 +160,26 @@ test("an instance is found under its new id if ids contain only the Latin letter
   expect(web.saved).toBeDefined();
   expect(service.emulator.instances.size).toBe(1);
 });
+
+describe("an instance whose id is a transliteration of its name,", () => {
+  async function renamed() {
+    const { service, web } = await namedWeb({ putReply: 204 });
+    service.emulator.edit("web", { name: "паутина" });
+    await web.refresh();
+    await web.up({ name: "front" });
+    return { service, web };
+  }
+
+  test("is found under its new id by a refresh", async () => {
+    const { service, web } = await renamed();
+    await web.refresh();
+    expect(await web.up({ name: "front" })).toBeUndefined();
+    expect(ids(service)).toEqual(["front"]);
+  });
+
+  test("is deleted under its new id", async () => {
+    const { service, web } = await renamed();
+    expect(await web.destroy()).toBeUndefined();
+    expect(ids(service)).toEqual([]);
+  });
+});
