@@ -185,7 +185,7 @@ export class Rounds {
     const { code = "no code" } = Object(Object(error).cause);
     const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
     if (code === "revision_conflict" && this.isUnclear(slot)) this.toRefresh.add(slot);
-    else if (code === "forbidden" && (await this.isRemoved(slot, process))) return;
+    else if (code === "forbidden" && (await this.isRemoved(slot, process, words))) return;
     else if (!PASSING.has(code) && !isDeleted)
       this.broken(options.name, `failed with ${code}, which no fault can cause: ${words}`);
     const [line = ""] = words.split("\n");
@@ -211,9 +211,9 @@ export class Rounds {
 
   /**
    * The journal of this machine doesn't record that another machine has requested the deletion of a project. The user
-   * removes the project from the state (README).
+   * removes the project from the state, or forgets its creation (README).
    */
-  private async isRemoved({ resource, options }: Slot, process: Process): Promise<boolean> {
+  private async isRemoved({ resource, options }: Slot, process: Process, words: string): Promise<boolean> {
     for (const { id } of resource.entries) {
       const isGone = options.kind === "project" && this.setting.world.wasDeleted("project", id);
       if (!isGone || (await this.setting.hasRequestedDeletion(process, id))) continue;
@@ -221,7 +221,14 @@ export class Rounds {
       resource.forget(id);
       return true;
     }
-    return false;
+    const key = parseRecorded(resource.saved?.state ?? {}).pending?.key;
+    const [, id = ""] = /did not return project ([\w-]+):/.exec(words) ?? [];
+    const isGone = options.kind === "project" && this.setting.world.wasDeleted("project", id);
+    if (!isGone || key === undefined || (await this.setting.hasRequestedDeletion(process, id))) return false;
+    this.failures.push("(the user forgot the creation of a project that another machine deleted)");
+    resource.forget();
+    await this.setting.forget(key);
+    return true;
   }
 
   private broken(resource: string, what: string): void {
