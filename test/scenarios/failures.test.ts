@@ -73,7 +73,7 @@ describeOnEngines("a failing creation", (engine) => {
   });
 
   it("reports a service that is down and a missing or wrong setting", async () => {
-    const soon = 'customTimeouts: { create: "2s" }';
+    const soon = 'customTimeouts: { create: "5s" }';
     const source = `new Project("p", { region: "eu-1" }, { ${soon} });`;
     await withStack(engine, { program: source }, async ({ stack, emulator }) => {
       const token = emulator.token;
