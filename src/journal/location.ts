@@ -62,7 +62,8 @@ function attempt<T>(read: () => T): T | undefined {
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
   const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
-  return textOf(Object(JSON.parse(credentials)).current);
+  const { current }: { current?: unknown } = Object(JSON.parse(credentials));
+  return textOf(current);
 }
 
 /** Returns the user's home folder, or a folder that doesn't exist if the user has no home. */

@@ -87,6 +87,14 @@ function randomPart(expression: string, seed: string): string {
   return Array.from({ length: Number(length) }, character).join("");
 }
 
+/** Returns the Latin letters and the digits of a name or an id, in lower case and without accents. */
+export function plainCharacters(text: unknown): string {
+  return (typeof text === "object" ? "" : String(text ?? ""))
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "");
+}
+
 export function isSameName(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

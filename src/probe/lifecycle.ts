@@ -5,6 +5,7 @@ import * as v from "valibot";
 import type { Accepted, ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { Files } from "../journal/disk";
+import { plainCharacters } from "../model/names";
 import { instanceKind, type Kind, projectKind } from "../model/resource-fields";
 import { isSuccess, type Operation } from "../polling/wait";
 import { findNamedByOperation, findWithRevision, readUntil } from "../provider/absence";
@@ -177,11 +178,7 @@ export class Lifecycle {
   }
 
   private hasName({ fields: { name } }: ApiObject): boolean {
-    const plainOf = (text: unknown): string =>
-      String(text)
-        .toLowerCase()
-        .replace(/[^a-z0-9]/g, "");
-    return plainOf(name).includes(plainOf(this.record.name));
+    return plainCharacters(name).includes(plainCharacters(this.record.name));
   }
 
   reread(id: string): Promise<ApiObject | undefined> {
@@ -300,8 +297,8 @@ export class Lifecycle {
   }
 
   /**
-   * Deletes an object, unless its name shows that the service has reused the id for an object of another user. Returns `false` if the
-   * service doesn't support deletion.
+   * Deletes an object. Returns `false` if the object remains, because the service doesn't support deletion, or because the object's name
+   * shows that the service has reused the id for an object of another user.
    */
   private async remove(kind: KindName, id: string, project: string | undefined): Promise<boolean> {
     const context = this.context(kind);

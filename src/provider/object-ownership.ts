@@ -68,6 +68,7 @@ export async function claimCreated(context: Context, { urn = "" }: Desired, id: 
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   const what = identityKey(object);
+  // Two creations of this process may get the same object before either of them is complete.
   const owner = tracker.liveOwner(object) ?? { urn: tracker.claim(`created ${what}`, urn) };
   if (owner.urn !== urn && !tracker.wasDeleted(object)) return owner;
   if (await isLiveElsewhere(journal, object)) return { urn: undefined };

@@ -90,8 +90,8 @@ export async function read(
 }
 
 /**
- * Records in the state the values that an update of unknown outcome has set. The service may still set other values. A failed operation may
- * only have set values that the service doesn't return.
+ * Records in the state the values that an update of unknown outcome has set. The service may still set other values. After a failed
+ * operation, the state keeps only the requested values that the service doesn't return, because the operation may have set them.
  */
 function readAfterUpdate(
   context: Context,

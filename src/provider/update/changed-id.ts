@@ -1,6 +1,6 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
-import { isSameName } from "../../model/names";
+import { isSameName, plainCharacters } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import type { Recorded } from "../../model/state";
@@ -29,13 +29,8 @@ const MAX_NAME_CHARACTERS = 20;
  * transliteration of the name. Generated ids contain digits.
  */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
-  const plainOf = (text: unknown): string =>
-    (typeof text === "object" ? "" : String(text ?? ""))
-      .normalize("NFKD")
-      .toLowerCase()
-      .replace(/[^a-z0-9]/g, "");
-  const plain = plainOf(name).slice(0, MAX_NAME_CHARACTERS);
-  return plain === "" ? !/\d/.test(id) : plainOf(id).includes(plain);
+  const plain = plainCharacters(name).slice(0, MAX_NAME_CHARACTERS);
+  return plain === "" ? !/\d/.test(id) : plainCharacters(id).includes(plain);
 }
 
 /** Reads an object that must exist. If a rename has changed its id, a different object that now has the former id is ignored. */

@@ -367,19 +367,25 @@ test("an import ends the finished creation of another resource, so that a new re
   expect(service.emulator.instances.size).toBe(2);
 });
 
+/** Lets a creation time out, and imports its object for another resource while the operation is running or after its end. */
+async function importedElsewhere(operation = "running") {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  await web.up({ name: "web", __timeouts: { create: "5s" } });
+  expect(web.inState().id).toMatch(/^operation/);
+  if (operation === "finished") service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  const process = await web.process();
+  const site = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
+  await process.create(await checked(process, {}, site));
+  service.emulator.finishOperations();
+  service.emulator.behaviour.operationMs = 100;
+  return { service, web, id };
+}
+
 test.each(["running", "finished"])(
   "an object that a resource has imported isn't deleted as the object of a placeholder whose operation is %s",
   async (operation) => {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    await web.up({ name: "web", __timeouts: { create: "5s" } });
-    expect(web.inState().id).toMatch(/^operation/);
-    if (operation === "finished") service.emulator.finishOperations();
-    const [id = ""] = idsOf(service);
-    const process = await web.process();
-    const site = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
-    await process.create(await checked(process, {}, site));
-    service.emulator.finishOperations();
-    service.emulator.behaviour.operationMs = 100;
+    const { service, web, id } = await importedElsewhere(operation);
     expect(await web.up({ name: "web2", image: "debian-14" })).toBeUndefined();
     expect(idsOf(service)).toEqual([id, web.inState().id]);
     expect(await web.entry()).toBeUndefined();
@@ -387,32 +393,20 @@ test.each(["running", "finished"])(
 );
 
 describe("an imported object of a placeholder whose operation was running", () => {
-  async function imported() {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    await web.up({ name: "web", __timeouts: { create: "5s" } });
-    const [id = ""] = idsOf(service);
-    const process = await web.process();
-    const site = { __urn: URN.replace("::web", "::site"), __import: id };
-    await process.create(await checked(process, {}, web.news({ name: "web", ...site })));
-    service.emulator.finishOperations();
-    service.emulator.behaviour.operationMs = 100;
-    return { service, web, id };
-  }
-
   test("isn't assigned to the placeholder by a refresh", async () => {
-    const { web, id } = await imported();
+    const { web, id } = await importedElsewhere();
     await web.refresh();
     expect(web.inState().id).not.toBe(id);
   });
 
   test("isn't deleted by `destroy --target` of the placeholder", async () => {
-    const { service, web, id } = await imported();
+    const { service, web, id } = await importedElsewhere();
     await web.destroy();
     expect(idsOf(service)).toEqual([id]);
   });
 
   test("isn't deleted by an `up` after `preview --refresh`", async () => {
-    const { service, web, id } = await imported();
+    const { service, web, id } = await importedElsewhere();
     const preview = await web.process();
     const olds = web.inState();
     const { id: shown = "", inputs = {}, props = {} } = await preview.read(olds.id, olds.state);
@@ -426,20 +420,8 @@ describe("an imported object of a placeholder whose operation was running", () =
 });
 
 describe("an object that another resource has imported from a timed-out creation is kept", () => {
-  async function imported() {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    await web.up({ name: "web", __timeouts: { create: "5s" } });
-    const [id = ""] = idsOf(service);
-    const process = await web.process();
-    const site = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
-    await process.create(await checked(process, {}, site));
-    service.emulator.finishOperations();
-    service.emulator.behaviour.operationMs = 100;
-    return { service, web, id };
-  }
-
   test("if the resource's next creation is rejected, and a later one succeeds", async () => {
-    const { service, web, id } = await imported();
+    const { service, web, id } = await importedElsewhere();
     const rejection = service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
     expect(await web.up({ name: "web" })).toContain("(422)");
     rejection.off();
@@ -449,7 +431,7 @@ describe("an object that another resource has imported from a timed-out creation
   });
 
   test("if the operation of the resource's next creation fails, and the resource is destroyed", async () => {
-    const { service, web, id } = await imported();
+    const { service, web, id } = await importedElsewhere();
     service.emulator.failNextOperation({ kind: "create" });
     expect(await web.up({ name: "web" })).toContain("code operation_failed");
     await web.destroy();
@@ -457,7 +439,7 @@ describe("an object that another resource has imported from a timed-out creation
   });
 
   test("if the program requires a replacement whose creation is rejected, and the resource is destroyed", async () => {
-    const { service, web, id } = await imported();
+    const { service, web, id } = await importedElsewhere();
     service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
     expect(await web.up({ name: "web", image: "debian-14" })).toContain("(422)");
     await web.destroy();
