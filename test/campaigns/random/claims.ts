@@ -44,8 +44,10 @@ export function claimsOf(scene: Scene): Claims {
       );
   }
 
-  // An object with other values than the failed creation may belong to somebody else, so the provider warns and leaves it alone.
-  const isLeftAlone = (): boolean => one.failure !== "none" && scene.hasWarnedOfOther;
+  // An object with other values than the failed creation may belong to somebody else, so the provider warns and leaves it alone. A damaged
+  // record may also contain a failure.
+  const mayHaveFailed = one.failure !== "none" || one.steps.some(recordsFailure);
+  const isLeftAlone = (): boolean => mayHaveFailed && scene.hasWarnedOfOther;
 
   return {
     created(id, inputs, before, from) {
@@ -128,6 +130,14 @@ export function claimsOf(scene: Scene): Claims {
       if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id} without evidence of the deletion`);
     },
   };
+}
+
+function recordsFailure(step: Case["steps"][number]): boolean {
+  if (step.do !== "damage") return false;
+  const { damage } = step;
+  const record: { readonly failed?: unknown } | undefined =
+    damage.of === "journal" ? damage.members : damage.of === "pending" ? Object(damage.pending) : undefined;
+  return record?.failed === true;
 }
 
 const KEPT = [
