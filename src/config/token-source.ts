@@ -59,7 +59,7 @@ async function tokenFromCommand(
     if (failure === undefined)
       return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
-      hint: hintOn(complaint, value, output, former),
+      hint: hintOn(complaint, value.trim(), output, former),
     });
   } catch (error) {
     if (!isTimeoutError(error)) throw error;
@@ -75,13 +75,14 @@ async function tokenFromCommand(
 }
 
 /**
- * Returns a hint with the command's standard error, unless the command has also written to its standard output: the error may then repeat a
- * part of the token. A command of one word may be a token itself.
+ * Returns a hint with the command's standard error. The error may contain the token if the command has also written to its standard output,
+ * or if the command begins with a quotation mark or a substitution. A command of one word and the variables of a command may be tokens.
  */
 function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
-  const own = /\s/.test(command.trim()) ? [] : [command.trim()];
-  const clean = redact(stripVTControlCharacters(complaint), [...own, ...former]);
-  return clean === "" || output.trim() !== ""
+  const own = /\s/.test(command) ? [] : [command];
+  const variables = [...command.matchAll(/\w+/g)].flatMap(([name]) => process.env[name] ?? []);
+  const clean = redact(stripVTControlCharacters(complaint), [...own, ...variables, ...former]);
+  return clean === "" || output.trim() !== "" || !/^[\w./~]/.test(command)
     ? "Run the token command in the program's folder to see the error."
     : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
