@@ -121,9 +121,9 @@ function createCollections(send: Send, operations: Operations, revisionField: st
     const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
     return followPages(async (cursor) => {
       const reply = await send({ ...request, query: { ...query, cursor } }, options);
-      const { error, errors }: JsonObject = Object(reply.json);
+      const { error, errors, unreachable }: JsonObject = Object(reply.json);
       // Some services report an outage with status 200. Their list is then incomplete.
-      const problem = operations.problemOf({ error, errors });
+      const problem = operations.problemOf({ error, errors, unreachable });
       if (problem !== undefined)
         throw badReply(reply, "the service returned an error instead of a list", problem);
       return reply;

@@ -9,7 +9,10 @@ interface RecordedAddress {
   readonly applied?: { readonly value: unknown } | undefined;
 }
 
-const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
+/** The addresses that some services return instead of no address. */
+const UNASSIGNED = ["0.0.0.0", "::"];
+
+const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|0\.0\.0\.0|::|)$/i;
 
 /** Reports whether a `publicIp` value lets the service choose an address. "auto" is the only such mode in the specification (§2.2). */
 export function asksForAddress(value: unknown): value is string {
@@ -100,5 +103,5 @@ export function addressBeside(
 }
 
 export function isAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) > 0;
+  return typeof value === "string" && isIP(value) > 0 && !UNASSIGNED.includes(value);
 }

@@ -79,7 +79,7 @@ function changeOf(compared: ComparedProperty, isOtherForm = false): ComparedValu
   const field: Field = path.length > 1 ? { ...compared.field, type: "text" } : compared.field;
   if (!isShown || sameValue(field, now, word)) return undefined;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
-    return { value: applied.value, word: applied.word };
+    return { value: applied.value, word: applied.word, isDrifted: !sameValue(field, value, applied.value) };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return undefined; // another reply may contain the recorded form
   if (isOtherForm || isAssignedAddress(compared)) return { value, word: now, applied };
   const last = sameValue(field, word, value) ? applied : { value, word };

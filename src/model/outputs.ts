@@ -222,7 +222,8 @@ function momentOf(text: unknown): { hasTimeZone: boolean; wholeSecond: number } 
   const date = inUtc(text);
   if (typeof date !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(date)) return undefined;
   const ms = Date.parse(date);
-  return Number.isNaN(ms) ? undefined : { hasTimeZone: date === text, wholeSecond: Math.floor(ms / 1000) };
+  // Some services return the first moment of year 1 or of 1970 instead of no date.
+  return ms > 0 ? { hasTimeZone: date === text, wholeSecond: Math.floor(ms / 1000) } : undefined;
 }
 
 /** Adds the time zone UTC to a date without a time zone (§2.1). Only some replies may omit the time zone of the same date. */

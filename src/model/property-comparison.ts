@@ -10,7 +10,7 @@ import {
   isUnspecifiedMode,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, isReference, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
+import { isChanged, isReference, isSameJson, type Labels, labelsOf, sameValue, sshKeysIn } from "./changes";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import { type Arguments, type Field, isMap, type WireFields } from "./resource-fields";
 import type { DesiredArguments, Recorded } from "./state";
@@ -247,10 +247,13 @@ export function hasSameCharacters({ now, desired }: Pick<Compared, "now" | "desi
  * Reports whether the service omits the value although it returns the field: it always returns null, it omits empty labels, or it doesn't
  * return modes that aren't specified.
  */
-export function isNotReturned({ field, path, inState, known, now, desired }: ComparedProperty): boolean {
-  if ((now ?? null) !== null) return false;
+export function isNotReturned(compared: ComparedProperty): boolean {
+  const { field, path, inState, known, now, desired, object } = compared;
+  const isNull = (value: unknown): boolean =>
+    value === null || (object[field.wire] === null && isSameJson(value, []));
+  if (now !== undefined && !isNull(now)) return false;
   if (field.wire === "public_ip") return isUnspecifiedMode(desired);
-  return path.length > 1 ? desired === "" : inState !== undefined && known === null && desired !== undefined;
+  return path.length > 1 ? desired === "" : inState !== undefined && isNull(known) && desired !== undefined;
 }
 
 /**

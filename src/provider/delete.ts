@@ -23,6 +23,7 @@ import {
   finishUnfinishedCreations,
   isFinishedOrGivenUp,
   markFinished,
+  removeEntryOf,
   unfinishedFromEntry,
   withJournal,
 } from "./create/unfinished";
@@ -68,10 +69,8 @@ export async function deleteResource(context: Context, id: string, state: Record
   tracker.recordDeletedResource(key);
   // With the option `replaceWith`, create can't otherwise detect that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
-  const entry = key === undefined ? undefined : await journal.find(key);
-  if (entry?.id !== id) return;
-  await journal.remove(entry.key);
-  await markFinished(context, entry);
+  const entry = await removeEntryOf(context, key, id);
+  if (entry !== undefined) await markFinished(context, entry);
 }
 
 /** Reports whether an earlier run has left an unfinished replacement. A replacement that this run has created is finished. */
@@ -101,7 +100,11 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   const created = await idAfterRename(context, known, state);
   const option = { isRetained: context.session.tracker.isRetained(state), state };
   await removeObject(context, created, state.project, option).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
+    if (
+      !isCloudInfraError(error) ||
+      !["conflict", "refused"].includes(error.code) ||
+      !(await hasEnded(context, state))
+    )
       throw error;
     await removeObject(context, await idAfterRename(context, created, state), state.project, option);
   });

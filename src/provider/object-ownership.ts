@@ -71,8 +71,8 @@ export async function claimCreated(context: Context, { urn = "" }: Desired, id: 
   // Two creations of this process may get the same object before either of them is complete.
   const owner = tracker.liveOwner(object) ?? { urn: tracker.claim(`created ${what}`, urn) };
   if (owner.urn !== urn && !tracker.wasDeleted(object)) return owner;
-  if (await isLiveElsewhere(journal, object)) return { urn: undefined };
   tracker.claim(what, urn, { isManager: true });
+  if (await isLiveElsewhere(journal, object)) return { urn: undefined };
   await journal.run.add({ live: what });
   // Two processes may check the same object. Each process records the object before the check, so one of them finds the other's record.
   if (await isLiveElsewhere(journal, object)) throw alreadyShared(context, id);

@@ -26,7 +26,7 @@ import {
   requireRecordedEndpoint,
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
-import { isFinishedOrGivenUp, withJournal } from "./create/unfinished";
+import { isFinishedOrGivenUp, removeEntryOf, withJournal } from "./create/unfinished";
 import { confirmCreated, isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/changed-id";
 import { compareRequested } from "./update/unfinished";
@@ -71,7 +71,7 @@ export async function read(
   if (isAbsent) return mayHaveOther ? readRenamed(context, id, state, pending) : notFound(context, id, state);
   if (otherId !== undefined && !isSameObject(object, state)) return resource(context, id, state);
   if (isManaged(state) && (await isIdReused(context, objectRefOf(context.kind, id, state), object, state)))
-    return undefined;
+    return notFound(context, id, state);
   const whole = object.isFromOwnUrl ? object : await completeIfChanged(context, object, state);
   if (!isManaged(state)) return externalState(context, whole, state);
   const now = withRemovedFields(context.kind.fields, whole, state);
@@ -167,8 +167,13 @@ const isManaged = (state: Recorded): boolean => state.key !== undefined;
 /** Reports whether this is the first read of a `get`. The engine passes inputs to the first read, and outputs to later reads. */
 const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.endpoint === undefined;
 
-function notFound({ kind }: Context, id: string, state: Recorded): undefined {
-  if (!isFirstLookup(state)) return undefined;
+/** Handles an object that no longer exists. The journal may still contain its creation. */
+async function notFound(context: Context, id: string, state: Recorded): Promise<undefined> {
+  const { kind } = context;
+  if (!isFirstLookup(state)) {
+    await removeEntryOf(context, state.key, id);
+    return undefined;
+  }
   // A different stack may have exported the placeholder id of an unfinished creation.
   const hint = isPlaceholder(id)
     ? `Run \`pulumi up\` in the stack that creates the ${kind.name}, and use the new id`
@@ -253,12 +258,14 @@ function resource(
 }
 
 /**
- * Reads an object from its own URL if the list item differs from the state, because a list may omit or normalize values. With the recorded
- * revision, omitted values are unchanged.
+ * Reads an object from its own URL if the list item differs from the state, because a list may lag, and may omit or normalize values. With
+ * the recorded revision, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, omitted } = compareWithState(context, item, state);
-  if (drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state))) return item;
+  const isAddressChanged = refreshedState(context, item, state).props.ipAddress !== state.ipAddress;
+  const isSame = drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state));
+  if (isSame && !isAddressChanged) return item;
   return context.session.finder.gets.complete(item, objectRefOf(context.kind, item.id, state), context);
 }
 

@@ -104,6 +104,7 @@ describe("a list", () => {
       [{ detail: "zone eu-2 is unavailable" }],
       { errors: [{ detail: "zone eu-2 is unavailable" }] },
     ],
+    ["unreachable", ["zones/eu-2"], { detail: '{"unreachable":["zones/eu-2"]}' }],
   ])("fails with the reported problem if a page with status 200 has %s: %j", async (name, error, problem) => {
     const { origin } = await startService(() => ({ body: { items: [], has_more: false, [name]: error } }));
     const { client, call } = clientOf(origin);
@@ -111,7 +112,7 @@ describe("a list", () => {
   });
 
   it("may have an empty error", async () => {
-    const blank = { error: { code: "", status: 0 }, errors: [] };
+    const blank = { error: { code: "", status: 0 }, errors: [], unreachable: [] };
     const { origin } = await startService(() => ({ body: { items: items("a"), has_more: false, ...blank } }));
     const { client, call } = clientOf(origin);
     expect(ids(await client.instances.list({}, call))).toEqual(["a"]);

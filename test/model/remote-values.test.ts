@@ -321,7 +321,7 @@ describe("the comparison with the remote values", () => {
       applied: { flavor: { value: values.flavor, word: shown("nyc1") } },
     };
     const seen = compareRemoteValues(instanceFields, known, { flavor: shown("nyc1", "fra1") });
-    expect(seen).toMatchObject({ values: { flavor: values.flavor }, drifted: [] });
+    expect(seen).toMatchObject({ values: { flavor: values.flavor }, drifted: ["flavor"] });
   });
 
   test("reports drift if the address in an object without an id changes", () => {

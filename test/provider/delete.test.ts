@@ -297,12 +297,15 @@ describe("a deletion fails after", () => {
   });
 });
 
-test("an instance that is locked by an update after its timeout is deleted once the update has ended", async () => {
-  const { service, web } = await oneInstance();
-  await web.up();
-  Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 60_000 });
-  expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain("timed out");
-  service.emulator.fail({ method: "DELETE", kind: "status", status: 423, times: 1 });
-  expect(await web.destroy()).toBeUndefined();
-  expect(service.emulator.instances.size).toBe(0);
-});
+test.each([400, 409, 422, 423])(
+  "an instance that is busy with a timed-out update (%d) is deleted once the update has ended",
+  async (status) => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 60_000 });
+    expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain("timed out");
+    service.emulator.fail({ method: "DELETE", kind: "status", status, times: 1 });
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+  },
+);

@@ -388,3 +388,25 @@ describe("a list that formats values differently than GET, or omits some,", () =
     expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/instances"]);
   });
 });
+
+test.each([
+  ["value", {}, { flavor: "m1.large" }],
+  ["address", { publicIp: "auto" }, {}],
+])(
+  "a refresh of several instances after an update records no former %s of a lagging list",
+  async (_, before, after) => {
+    const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"], absentValues: "null" } });
+    await web.up(before);
+    await service.clock.sleep(60_000);
+    Object.assign(service.emulator.behaviour, { lagMs: 10_000, lagIn: "lists" });
+    await web.up(after);
+    const { id, state } = web.inState();
+    const { instances } = await service.newProviders();
+    const [{ inputs, props }] = await Promise.all([
+      instances.read(id, state),
+      instances.read("other", state),
+    ]);
+    expect(inputs).toMatchObject(after);
+    expect(props?.ipAddress).toBe(state.ipAddress);
+  },
+);

@@ -297,3 +297,17 @@ describe("an object that is more than an hour older than the request of an unfin
     expect(compareCreated(object(name), named(name), operation, undefined)).toBe("same");
   });
 });
+
+test.each(["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"])(
+  "a zero creation date (%s) proves nothing",
+  async (date) => {
+    let isNew = true;
+    const spelling = (now: object): object => (isNew ? { ...now, created_at: date } : now);
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    isNew = false;
+    await web.refresh();
+    expect(await web.up({ name: "web", flavor: "m1.large" })).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(1);
+  },
+);

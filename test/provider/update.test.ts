@@ -317,3 +317,28 @@ test("an update that a token without permission gets 404 for doesn't report a de
   expect(said).toContain("Grant the token permission to change the object");
   expect(said).not.toContain("deleted it");
 });
+
+test("SSH keys can be changed at a service that always returns null for them", async () => {
+  const spelling = (now: object): object => ({ ...now, ssh_keys: null });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  await web.up({ sshKeys: [SSH_KEY] });
+  const sshKeys = [SSH_KEY, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther"];
+  expect(await web.up({ sshKeys })).toBeUndefined();
+  expect([...service.emulator.instances.values()][0]?.fields).toMatchObject({ ssh_keys: sshKeys });
+});
+
+test.each(["0.0.0.0", "::"])("%s is not an address", async (none) => {
+  let address = none;
+  const spelling = (now: object): object => ({ ...now, public_ip: null, ip_address: address });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  await web.up();
+  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+  const put = service.emulator.requests.findLast(({ method }) => method === "PUT");
+  expect(JSON.parse(put?.body ?? "")).not.toHaveProperty("public_ip");
+
+  address = "203.0.113.9";
+  await web.up({ flavor: "m1.large", publicIp: address });
+  address = none;
+  await web.refresh();
+  expect(web.inState().inputs.publicIp).toBeUndefined();
+});

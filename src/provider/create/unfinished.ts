@@ -98,12 +98,20 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Adds what happened since the state was saved: the operation of a killed resumption, and the objects that other resources imported. */
+/** Adds what happened since the state was saved: the operation and the object of a resumption, and the objects that others imported. */
 export async function withJournal({ session }: Context, pending: Pending, resource: string | undefined) {
   const own = resource === undefined ? undefined : await session.journal.find(resource);
   if (own?.key !== pending.key) return pending;
   const { operation = own?.operation, imported } = pending;
-  return { ...pending, operation, imported: own?.imported ?? imported };
+  return { ...pending, id: own?.id, operation, imported: own?.imported ?? imported };
+}
+
+/** Removes the journal entry of an object that no longer exists, and returns the entry. The state may already have recorded the object. */
+export async function removeEntryOf({ session: { journal } }: Context, key: string | undefined, id: string) {
+  const entry = key === undefined ? undefined : await journal.find(key);
+  if (entry?.id !== id) return undefined;
+  await journal.remove(entry.key);
+  return entry;
 }
 
 /** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */

@@ -198,7 +198,7 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
   const unapplied = propertiesIn(seen.object).filter((compared) => {
     const { field, property, isShown, now } = compared;
     const isAsBefore = isShown && sameValue(field, now, valuesBefore.get(property));
-    const isOtherwise = contradicts(compared) && contradicted.includes(property);
+    const isOtherwise = contradicts(compared) && contradicted.includes(property) && !isNotReturned(compared);
     const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
     return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));
   });

@@ -446,3 +446,28 @@ describe("an object that another resource has imported from a timed-out creation
     expect(idsOf(service)).toContain(id);
   });
 });
+
+test("an import and the resumption of an unfinished creation in the same process never share its object", async () => {
+  const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+  for (let delay = 0; delay < 12; delay += 1) {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const { instances } = await service.newProviders({}, service.clock, {
+      outside: { run: `127.0.0.1:${delay + 1}` },
+    });
+    const news = web.news();
+    const own = await checked(instances, {}, news);
+    const imported = web.news({ __urn: URN.replace("::web", "::site"), __import: id });
+    const site = await checked(instances, {}, imported);
+    const resume = async (): Promise<unknown> => {
+      for (let turns = 0; turns < delay; turns += 1) await turn();
+      return instances.create(own);
+    };
+    const ends = await Promise.allSettled([resume(), instances.create(site)]);
+    expect(
+      ends.filter((end) => end.status === "fulfilled" && Object(end.value).id === id).length,
+    ).toBeLessThan(2);
+  }
+});

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/model/state";
 import { oneInstance } from "../one-instance";
+import { START } from "../service";
 
 describe("an interrupted creation whose operation can't be found", () => {
   async function purged(args: Properties = {}, behaviour: Partial<Behaviour> = {}) {
@@ -60,7 +61,7 @@ describe("an interrupted creation whose operation can't be found", () => {
         { ids: "counter", idReuse: true },
       );
       const { emulator, clock } = service;
-      await web.writeEntry({ ...(await web.journalEntry()), at: clock.now(), id });
+      await web.writeEntry({ ...(await web.journalEntry()), at: START + clock.now(), id });
       emulator.remove(operation, "operation");
       emulator.remove(id, "instance");
       await clock.sleep(laterMs);
@@ -300,5 +301,32 @@ describe("an unfinished creation can be given up", () => {
   test("if its finished operation has no link to the object", async () => {
     const { web } = await oneInstance({ behaviour: { resultLink: "missing" } });
     expect(await web.up()).toContain("--forget");
+  });
+});
+
+describe("the id that an interrupted resumption has recorded is sufficient if the operation is purged later:", () => {
+  async function resumedWithoutRead() {
+    const { service, web } = await oneInstance();
+    const { emulator } = service;
+    await web.up({ __timeouts: { create: "1s" } });
+    emulator.finishOperations();
+    const outage = emulator.fail({ kind: "status", method: "GET", path: "/v1/instances/", times: 99 });
+    expect(await web.up()).toContain("(503)");
+    outage.off();
+    for (const one of emulator.operations.keys()) emulator.remove(one, "operation");
+    return { emulator, web };
+  }
+
+  test("`up` adopts the object", async () => {
+    const { emulator, web } = await resumedWithoutRead();
+    const [id] = emulator.instances.keys();
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("`destroy` deletes the object", async () => {
+    const { emulator, web } = await resumedWithoutRead();
+    expect(await web.destroy()).toBeUndefined();
+    expect(emulator.instances.size).toBe(0);
   });
 });

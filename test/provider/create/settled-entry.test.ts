@@ -87,3 +87,16 @@ describe("the journal entry of a creation that the state records is obsolete", (
     await web.expectOne();
   });
 });
+
+test("the obsolete entry of an instance that was deleted outside of Pulumi doesn't prevent a new instance after a refresh", async () => {
+  const { service, web } = await oneInstance();
+  await web.up({}, { unconfirmed: true });
+  const { id } = web.inState();
+  expect(await web.entry()).toMatchObject({ id });
+  service.emulator.remove(id);
+  for (const one of service.emulator.operations.keys()) service.emulator.remove(one, "operation");
+  await web.refresh();
+  expect(await web.entry()).toBeUndefined();
+  expect(await web.up()).toBeUndefined();
+  await web.expectOne();
+});
