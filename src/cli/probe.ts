@@ -10,7 +10,7 @@ import { journalFolder, projectFileFor } from "../journal/location";
 import type { WireFields } from "../model/resource-fields";
 import { systemClock } from "../polling/clock";
 import { exercise } from "../probe/changing";
-import { Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";
+import { CLEAN_COMMAND, Lifecycle, notCleanedUp, RecordFile } from "../probe/lifecycle";
 import { Exchanges } from "../probe/reading";
 import { type Examined, examine } from "../probe/reading-points";
 import {
@@ -148,7 +148,7 @@ function interruption(): AbortSignal {
   const controller = new AbortController();
   const interrupt = (): void => {
     console.error(
-      "Interrupted. If you press Ctrl-C again, run `npx pulumi-cloudinfra probe --clean` to delete the remaining objects.",
+      `Interrupted. If you press Ctrl-C again, run ${CLEAN_COMMAND} to delete the remaining objects.`,
     );
     controller.abort(new CloudInfraError("aborted", "the probe was interrupted"));
   };

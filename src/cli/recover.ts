@@ -178,6 +178,8 @@ async function forget(
     console.log(
       `${dryRun ? "Would give up" : "Gave up"} the creation that the state records. This applies on this machine only.`,
     );
+  const [first] = deployment.urns;
+  if (first !== undefined && stackOf(first) !== stackOf(urn)) console.log(OTHER_STACK);
   console.log(
     "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service.",
   );
@@ -188,6 +190,9 @@ async function forget(
 const FORGET_HINT = "Check the URN. `recover` without --forget prints the URNs of unfinished creations.";
 const ORGANIZATION_HINT =
   "If the stack belongs to an organization, specify the stack as `--stack <organization>/<project>/<stack>`.";
+
+const OTHER_STACK =
+  "The URN belongs to a different stack, whose state was not read. If this stack still exists, run the command again with `--stack`.";
 
 const CLEAR_AFTER_UP = `Pulumi keeps these creations in its list of pending operations, even after \`pulumi up\` has finished them. Clear the list after the next
 successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, resolve those first.`;

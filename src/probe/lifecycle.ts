@@ -88,9 +88,13 @@ function parseRecord(text: string): ProbeRecord | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
+/** The record of a probe belongs to one service, so the command needs the same provider. */
+export const CLEAN_COMMAND =
+  "`npx pulumi-cloudinfra probe --clean` (with the same --stack, --provider and --cwd)";
+
 export function notCleanedUp(): CloudInfraError {
   return new CloudInfraError("conflict", "an earlier probe may have left objects at the service", {
-    hint: "If no other probe is running, run `npx pulumi-cloudinfra probe --clean` to delete them",
+    hint: `If no other probe is running, run ${CLEAN_COMMAND} to delete them`,
   });
 }
 
@@ -242,7 +246,7 @@ export class Lifecycle {
     }
     if (failure !== undefined) {
       const message = `these objects may remain: ${[...remains].join(", ")}`;
-      const hint = "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`";
+      const hint = `Fix the cause, and run ${CLEAN_COMMAND}`;
       throw new CloudInfraError(failure.code, message, { hint, cause: failure });
     }
     await this.file.remove();
@@ -297,8 +301,8 @@ export class Lifecycle {
   }
 
   /**
-   * Deletes an object. Returns `false` if the object remains, because the service doesn't support deletion, or because the object's name
-   * shows that the service has reused the id for an object of another user.
+   * Deletes an object, unless its name shows that the service has reused the id for an object of another user. Returns `false` if the object
+   * remains because the service doesn't support deletion.
    */
   private async remove(kind: KindName, id: string, project: string | undefined): Promise<boolean> {
     const context = this.context(kind);
@@ -306,7 +310,7 @@ export class Lifecycle {
     if (seen?.fields.name !== undefined && !this.hasName(seen)) {
       const why = `its name is "${seen.fields.name}", so another user may have created it`;
       await this.session.warn(`cloudinfra: ${kind} ${id} was not deleted: ${why}.`);
-      return false;
+      return true;
     }
     try {
       await removeObject(context, id, project);

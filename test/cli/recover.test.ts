@@ -473,6 +473,17 @@ describe("recover --forget", () => {
     expect(stderr).toContain("--stack <organization>/<project>/<stack>");
   });
 
+  it("says that the state of another stack was not read", async () => {
+    const { journal, write, recover } = machine();
+    const urn = WEB.replace("::", "-other::");
+    await journal.begin({ urn, key: KEY, resource: KEY, body: "{}", at: 1 });
+    const { code, stdout } = await recover(["--file", write(killed), "--forget", urn]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining("belongs to a different stack, whose state was not read"),
+    });
+  });
+
   it("removes both entries of a resource: for its creation and for its replacement", async () => {
     const { journal, write, recover } = machine();
     const entry = { urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 };

@@ -118,7 +118,7 @@ describe("cleaning up after an interrupted probe", () => {
       const outage = emulator.fail({ kind: "status", status, times: Number.POSITIVE_INFINITY });
       await expect(clean()).rejects.toMatchObject({
         summary: expect.stringContaining("these objects may remain: an instance named probe-1234…"),
-        hint: "Fix the cause, and run `npx pulumi-cloudinfra probe --clean`",
+        hint: expect.stringMatching(/run `npx pulumi-cloudinfra probe --clean` \(with the same .*--provider/),
       });
       expect(await file.read()).toEqual(record);
       outage.off();
@@ -158,7 +158,7 @@ describe("cleaning up after an interrupted probe", () => {
       const creations = [{ kind, key: randomUUID(), body: "{}", id }];
       const record = { endpoint: emulator.endpoint, name: "probe-1234", ...place, creations };
       await file.write(record);
-      expect(await new Lifecycle(warned, file, record).clean()).toEqual([`${kind} ${id}`]);
+      expect(await new Lifecycle(warned, file, record).clean()).toEqual([]);
       const kept = kind === "project" ? emulator.projects : emulator.instances;
       expect(kept.get(id)?.fields.name).toBe("production");
       expect(warnings).toEqual([expect.stringContaining(`${kind} ${id} was not deleted`)]);
