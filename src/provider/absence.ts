@@ -160,10 +160,14 @@ async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> 
   });
 }
 
-/** Repeats the lookup of an object over 30 s, because lists may lag behind writes. */
-export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+/** Repeats the lookup of an object, because lists may lag behind writes. */
+export function findListed(
+  context: Context,
+  ref: ObjectRef,
+  patience: Patience = "catching up",
+): Promise<ApiObject | undefined> {
   const find = () => findFresh(context, ref);
-  return readUntil(context, find, isDefined, () => "catching up");
+  return readUntil(context, find, isDefined, () => patience);
 }
 
 const isDefined = (object: ApiObject | undefined): boolean => object !== undefined;

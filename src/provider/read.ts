@@ -151,9 +151,9 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   if (found !== undefined && isManaged(state) && ref.kind === projectKind)
     await forgetDeletionRequest(context, id);
   const isNew = state.keyAt !== undefined && Date.now() - state.keyAt < NEW_MS;
-  // If the service supports only lists, consecutive lists may come from the same outdated replica.
-  const mayBeOutdated = found === undefined && isNew && finder.gets.isUnsupported(ref);
-  const object = mayBeOutdated ? await findListed(context, ref) : found;
+  // Reads may lag behind the creation. If the service supports only lists, consecutive lists may come from the same outdated replica.
+  const patience = finder.gets.isUnsupported(ref) ? "catching up" : "lag";
+  const object = found === undefined && isNew ? await findListed(context, ref, patience) : found;
   // If only the ETag header contains the actual revision, a field of a list item has a different meaning. List items have no ETag header.
   const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
   return object && isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;

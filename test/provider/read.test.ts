@@ -410,3 +410,13 @@ test.each([
     expect(props?.ipAddress).toBe(state.ipAddress);
   },
 );
+
+test("a new instance stays in the state if reads don't return it for some seconds", async () => {
+  const { service, web } = await oneInstance();
+  await service.clock.sleep(60_000);
+  await web.up();
+  Object.assign(service.emulator.behaviour, { lagMs: 3_000, lagIn: "both" });
+  const { id, state } = web.inState();
+  const { instances } = await service.newProviders();
+  expect(await instances.read(id, state)).toMatchObject({ id });
+});
