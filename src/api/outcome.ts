@@ -33,11 +33,11 @@ export function classifyAttempt(request: ExpectedReply, attempt: Attempt): Outco
   if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
   if (attempt.kind === "timeout") return attempt.neverSent ? "rejected" : "unknown";
   const { reply } = attempt;
-  if (isSuccess(reply)) return isUsable(request, reply) ? "done" : "unknown";
+  if (isSuccessStatus(reply)) return isUsable(request, reply) ? "done" : "unknown";
   return REJECTIONS.has(reply.status) && keyConflict(reply) === undefined ? "rejected" : "unknown";
 }
 
-export function isSuccess({ status }: WireReply): boolean {
+export function isSuccessStatus({ status }: WireReply): boolean {
   return status >= 200 && status < 300;
 }
 
@@ -165,7 +165,7 @@ function replyError(
   const { status, problem, retryAfterMs } = reply;
   const details = { ...known, status, problem, retryAfterMs };
   const failure = (code: ErrorCode, message: string) => new CloudInfraError(code, message, details);
-  if (isSuccess(reply)) return unusableReply(reply, details);
+  if (isSuccessStatus(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));
     return failure("not_this_service", `the endpoint returned a redirect (${status}) to ${target}`);

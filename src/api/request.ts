@@ -11,7 +11,7 @@ import {
   deadlineReached,
   type ExpectedReply,
   interruptedRequest,
-  isSuccess,
+  isSuccessStatus,
   isTokenRejected,
   isTransient,
   isUsable,
@@ -205,7 +205,7 @@ function mayRetry(request: ApiRequest, attempt: Attempt, attempts: number, maxAt
   if (attempt.kind === "timeout") return true;
   if (attempt.kind === "failure") return !attempt.failure.final;
   const { reply } = attempt;
-  if (isSuccess(reply))
+  if (isSuccessStatus(reply))
     return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MAX_UNREADABLE_REPLIES;
   return isTransient(reply.status) || keyConflict(reply) === "in progress";
 }

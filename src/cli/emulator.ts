@@ -9,7 +9,7 @@ import {
   startEmulator,
 } from "../emulator";
 
-export interface EmulatorOptions extends Pick<StartOptions, "token" | "behaviour" | "like"> {
+export interface EmulatorCommandOptions extends Pick<StartOptions, "token" | "behaviour" | "like"> {
   readonly port: number;
   readonly host: string;
   /** The duration of operations, in seconds. */
@@ -21,7 +21,7 @@ export interface EmulatorOptions extends Pick<StartOptions, "token" | "behaviour
 }
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
-export async function runEmulator(options: EmulatorOptions): Promise<number> {
+export async function runEmulator(options: EmulatorCommandOptions): Promise<number> {
   const { operationTime, fault: faults = [], page, verbose, json, ...given } = options;
   const seconds = operationTime ?? (given.like === undefined ? 3 : undefined);
   const stopped = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
@@ -71,7 +71,7 @@ function requestLine({ at, method, path, query, status, fault }: LoggedRequest, 
   return `${time.slice(11, 19)} ${method} ${target} ${reply ?? "no reply"}${fault ? ` (${fault})` : ""}`;
 }
 
-function startFailure(error: unknown, { host, port }: EmulatorOptions): string {
+function startFailure(error: unknown, { host, port }: EmulatorCommandOptions): string {
   const code = codeOf(error);
   if (code === "EADDRINUSE")
     return `emulator failed: port ${port} on ${host} is in use\n  hint: Stop the program that uses the port, or choose another port with --port. 0 selects a free port.`;

@@ -3,16 +3,16 @@ import path from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { faultKinds } from "../emulator/faults";
 import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../emulator/options";
-import { isLoopback } from "../emulator/server";
+import { isLoopbackAddress } from "../emulator/server";
 import { nodeProblem } from "../package";
-import type { EmulatorOptions } from "./emulator";
+import type { EmulatorCommandOptions } from "./emulator";
 import type { ImportOptions } from "./import";
 import type { ProbeOptions } from "./probe";
 import type { RecoverOptions } from "./recover";
 
 /** Runs each command. Its module is loaded on demand, so that help and usage errors are printed quickly. */
 const actions = {
-  emulator: async (options: EmulatorOptions) =>
+  emulator: async (options: EmulatorCommandOptions) =>
     exitWith((await import("./emulator.js")).runEmulator(options)),
   import: async (options: ImportOptions) => exitWith((await import("./import.js")).importInstances(options)),
   probe: async (options: ProbeOptions) => exitWith((await import("./probe.js")).probe(options)),
@@ -96,9 +96,9 @@ function defineEmulator(command: Command, run: typeof actions.emulator): void {
     .option("--verbose", "Print a line for each request.")
     .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
     .addHelpText("after", `\nKeys and values of --behaviour:\n${switches.join("\n")}`)
-    .action((options: EmulatorOptions) => {
+    .action((options: EmulatorCommandOptions) => {
       const { host, token } = options;
-      if (token === undefined && !isLoopback(host))
+      if (token === undefined && !isLoopbackAddress(host))
         command.error(
           `error: --host ${host} requires --token, because other machines can reach this address`,
         );
@@ -301,13 +301,19 @@ function parseSeconds(text: string): number {
   return seconds;
 }
 
-function addFault(text: string, others: EmulatorOptions["fault"] = []): EmulatorOptions["fault"] {
+function addFault(
+  text: string,
+  others: EmulatorCommandOptions["fault"] = [],
+): EmulatorCommandOptions["fault"] {
   const parsed = parseFaultOption(text);
   if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
   return [...others, parsed.fault];
 }
 
-function addBehaviour(text: string, others: EmulatorOptions["behaviour"] = {}): EmulatorOptions["behaviour"] {
+function addBehaviour(
+  text: string,
+  others: EmulatorCommandOptions["behaviour"] = {},
+): EmulatorCommandOptions["behaviour"] {
   const parsed = parseBehaviourOption(text);
   if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
   return { ...others, ...parsed.behaviour };

@@ -16,7 +16,7 @@ import { type Examined, examine } from "../probe/reading-points";
 import {
   type Finding,
   formatReport,
-  isUsable,
+  isServiceUsable,
   observedBehaviour,
   reportAsJson,
   requiredSettings,
@@ -70,7 +70,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
     const session = open(setting, { maxAttempts: 3 }); // so that a report about an outage takes a few seconds
     const examined = await examine(session, exchanges);
     let found = examined.findings;
-    if (options.create && isUsable(found)) {
+    if (options.create && isServiceUsable(found)) {
       const required = requiredSettings(found);
       const creating = open((key) => setting(key) || required[key.replace("cloudinfra:", "")]);
       found = await createAndDelete(creating, exchanges, examined, options, (error) =>
@@ -86,7 +86,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
         : formatReport(base, findings, process.stdout.columns),
     );
     await output?.write(profileText(observedBehaviour(findings)));
-    if (!isUsable(findings)) exitCode = 1;
+    if (!isServiceUsable(findings)) exitCode = 1;
   } catch (error) {
     report(error, options.clean ? "cleaning up" : "probing the service");
   }

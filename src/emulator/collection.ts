@@ -37,7 +37,7 @@ interface Line<T> {
 }
 
 /** An object and its position in lists. */
-export interface Entry<T> {
+export interface CollectionEntry<T> {
   readonly position: number;
   readonly item: T;
 }
@@ -100,7 +100,7 @@ export class Collection<T extends Stored> {
   }
 
   /** Returns all objects after a position in the versions that were visible at a moment. The first position is 1. */
-  *after(position: number, moment: Moment): Generator<Entry<T>> {
+  *after(position: number, moment: Moment): Generator<CollectionEntry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];
       const item = line && this.shownOf(line, moment);

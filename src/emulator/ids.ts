@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import type { Behaviour } from "./behaviour";
 
 /** The kinds of objects that have ids. */
-export type Kind = "project" | "instance" | "operation";
+export type IdKind = "project" | "instance" | "operation";
 
 const prefixes = { project: "prj", instance: "ins", operation: "op" } as const;
 
 /** Assigns ids (§2.1, §2.3). Each id is unique among objects of its kind, unless `idReuse` is set. */
 export class Ids {
-  private readonly assigned: Readonly<Record<Kind, Set<string>>> = {
+  private readonly assigned: Readonly<Record<IdKind, Set<string>>> = {
     project: new Set(),
     instance: new Set(),
     operation: new Set(),
@@ -20,7 +20,7 @@ export class Ids {
   ) {}
 
   /** @param isTaken reports whether an object that is visible or being created has the id */
-  next({ ids, idReuse }: Behaviour, kind: Kind, name: unknown, isTaken: (id: string) => boolean): string {
+  next({ ids, idReuse }: Behaviour, kind: IdKind, name: unknown, isTaken: (id: string) => boolean): string {
     const assigned = this.assigned[kind];
     for (const id of candidates(ids, kind, name, idReuse ? 0 : assigned.size, this.hex)) {
       if (isTaken(id) || (assigned.has(id) && !idReuse)) continue;
@@ -34,7 +34,7 @@ export class Ids {
 /** Generates an endless series of ids. A counter continues after `from`. */
 function* candidates(
   style: Behaviour["ids"],
-  kind: Kind,
+  kind: IdKind,
   name: unknown,
   from: number,
   hex: (bytes: number) => string,

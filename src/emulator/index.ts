@@ -2,9 +2,16 @@ import { type Behaviour, defaultBehaviour } from "./behaviour";
 import { Controls, type Emulator } from "./controls";
 import { type FaultRule, Faults } from "./faults";
 import { FirstReplies } from "./idempotency";
-import { Page } from "./page/routes";
+import { EmulatorPage } from "./page/routes";
 import { readProfile } from "./profile";
-import { handleRequest, isLoopback, Listener, type LoggedRequest, RequestLog, type Service } from "./server";
+import {
+  handleRequest,
+  isLoopbackAddress,
+  Listener,
+  type LoggedRequest,
+  RequestLog,
+  type Service,
+} from "./server";
 import { State } from "./state";
 
 export { type Behaviour, defaultBehaviour, type OperationKind, type Replies } from "./behaviour";
@@ -12,7 +19,7 @@ export type { Emulator, ObjectKind } from "./controls";
 export { type FaultHandle, type FaultKind, type FaultRule, faultKinds } from "./faults";
 export { type Normalization, normalizations } from "./normalization";
 export type { OperationTarget, StoredOperation } from "./operation-queue";
-export type { Problem, ProblemDetail, Refusal } from "./problems";
+export type { ProblemDetail, ProblemDocument, Refusal } from "./problems";
 export type { Subject } from "./reply";
 export type { ReceivedRequest } from "./request";
 export type { PlannedFailure } from "./rules";
@@ -72,7 +79,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const { host = "127.0.0.1", token = defaultToken, faults = [] } = options;
   if (host === "") throw new TypeError("the emulator's host must not be empty");
   if (token === "") throw new TypeError("the emulator's token must not be empty");
-  if (!isLoopback(host) && options.token === undefined)
+  if (!isLoopbackAddress(host) && options.token === undefined)
     throw new TypeError(`other machines can reach the emulator at ${host}. Set a token`);
   const stopping = new AbortController();
   const observed = options.like === undefined ? {} : readProfile(options.like);
@@ -90,7 +97,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     token,
   };
   for (const rule of faults) service.faults.add(rule);
-  const page = options.page ? new Page(service, host) : undefined;
+  const page = options.page ? new EmulatorPage(service, host) : undefined;
   const listener = new Listener(
     (incoming, outgoing) => {
       if (!page?.handle(incoming, outgoing)) void handleRequest(service, incoming, outgoing);

@@ -5,7 +5,7 @@ import { type Normalization, normalized } from "./normalization";
 import { acceptedReply, begin, resultPathOf } from "./operations";
 import { conflict, invalid, notFound, type Refusal } from "./problems";
 import { bodyless } from "./reply";
-import { instanceUpdateBody, parseBody } from "./request-body";
+import { instanceUpdateBody, parseRequestBody } from "./request-body";
 import { checkIfMatch, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 
@@ -24,7 +24,7 @@ export const updateInstance: Handler = (state, request, id) => {
   }
   const mismatch = checkIfMatch(request, instance, behaviour);
   if (mismatch) return mismatch;
-  const parsed = parseBody(request, instanceUpdateBody, behaviour);
+  const parsed = parseRequestBody(request, instanceUpdateBody, behaviour);
   if (!("fields" in parsed)) return parsed;
   const body = parsed.fields;
   const next = replaced(instance, body, behaviour.normalize);

@@ -6,14 +6,14 @@ import { acceptedReply, begin } from "./operations";
 import { page, parsePage } from "./pagination";
 import { badParameter, conflict, invalid, methodNotAllowed, notFound, type Refusal } from "./problems";
 import { deletionOf } from "./projects";
-import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
-import { instanceBody, parseBody } from "./request-body";
+import { bodyless, dateInList, idOnWire, jsonReply, plainDate, present, type Reply, without } from "./reply";
+import { instanceBody, parseRequestBody } from "./request-body";
 import { checkIfMatch, revisionFields, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 
 /** POST /v1/instances (§4.1) */
 export const createInstance: Handler = (state, request) => {
-  const parsed = parseBody(request, instanceBody, state.behaviour);
+  const parsed = parseRequestBody(request, instanceBody, state.behaviour);
   if (!("fields" in parsed)) return parsed;
   const { fields } = parsed;
   const rejection = state.rules.checkValues(fields) ?? checkPlace(state, fields.project, fields.name);
@@ -54,7 +54,7 @@ export const listInstances: Handler = (state, request) => {
     filters.tests.every((test) => test(instance)) && !state.isHidden(instance.fields.project);
   const view = (instance: StoredInstance) => instanceInList(state, instance);
   const entries = state.instances.after(query.after, state.moment("lists"));
-  return json(200, page(entries, query, behaviour, matches, view));
+  return jsonReply(200, page(entries, query, behaviour, matches, view));
 };
 
 /** Handles GET /v1/instances/{id}, which is optional in the specification (§4.8). */
@@ -104,7 +104,7 @@ function instanceInList(state: State, instance: StoredInstance): object {
 function instanceReply(state: State, instance: StoredInstance): Reply {
   const { behaviour } = state;
   const body = rewritten(behaviour, view(state, instance, plainDate), "object");
-  return json(200, body, revisionHeaders(behaviour, instance));
+  return jsonReply(200, body, revisionHeaders(behaviour, instance));
 }
 
 /** Returns the reply to a change of an instance. */
@@ -113,7 +113,7 @@ export function changedReply(state: State, instance: StoredInstance): Reply {
   if (behaviour.writeReply === "full") return instanceReply(state, instance);
   const id = idOnWire(behaviour, instance.id);
   const slim = { id, status: instance.status, ...revisionFields(behaviour, instance) };
-  return json(200, slim, revisionHeaders(behaviour, instance));
+  return jsonReply(200, slim, revisionHeaders(behaviour, instance));
 }
 
 function rewritten({ spelling }: Behaviour, instance: object, place: "item" | "object"): object {

@@ -1,5 +1,5 @@
 import type { OperationKind } from "./behaviour";
-import type { Problem, Refusal } from "./problems";
+import type { ProblemDocument, Refusal } from "./problems";
 import type { PlannedFailure } from "./rules";
 
 /** The object that an operation creates, updates or deletes. */
@@ -35,7 +35,7 @@ export interface StoredOperation {
   /** The planned failure, if there is one. */
   readonly failure: PlannedFailure | undefined;
   /** The problem document of the failure, if there is one. */
-  error: Problem | undefined;
+  error: ProblemDocument | undefined;
   /** The number of polls that have returned the end of the operation. */
   endPolls: number;
 }
@@ -49,7 +49,7 @@ export interface Work {
 }
 
 /** All operations. */
-export class Operations {
+export class OperationQueue {
   readonly byId = new Map<string, StoredOperation>();
   private readonly open = new Map<StoredOperation, Work>();
   private nextEnd = Number.POSITIVE_INFINITY;
@@ -66,7 +66,7 @@ export class Operations {
   }
 
   /** Ends all operations that are due, in the order of their end times. */
-  settle(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => Problem): void {
+  settle(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => ProblemDocument): void {
     if (now < this.nextEnd) return;
     const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);
     for (const [operation, work] of ended.sort(([a], [b]) => a.endsAt - b.endsAt)) {
@@ -82,7 +82,7 @@ export class Operations {
   }
 
   /** Ends all running operations. */
-  finish(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => Problem): void {
+  finish(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => ProblemDocument): void {
     for (const operation of this.open.keys()) operation.endsAt = Math.min(operation.endsAt, now);
     this.nextEnd = Math.min(this.nextEnd, now);
     this.settle(now, problemFor);

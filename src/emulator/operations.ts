@@ -1,7 +1,7 @@
 import type { Behaviour, OperationKind } from "./behaviour";
 import type { OperationTarget, StoredOperation, Work } from "./operation-queue";
-import { notFound, type Problem, problemOf, problemOnWire, type Refusal } from "./problems";
-import { bodyless, httpDate, idOnWire, json, present, type Reply } from "./reply";
+import { notFound, type ProblemDocument, problemOf, problemOnWire, type Refusal } from "./problems";
+import { bodyless, httpDate, idOnWire, jsonReply, present, type Reply } from "./reply";
 import type { Handler, State } from "./state";
 
 /** Ends all operations that are due. */
@@ -16,7 +16,7 @@ export function finishOperations(state: State): void {
 
 const problemFor =
   (state: State) =>
-  (obstacle: Refusal, operation: StoredOperation): Problem =>
+  (obstacle: Refusal, operation: StoredOperation): ProblemDocument =>
     problemOf(state, obstacle, pathOf(operation));
 
 /** Starts an operation that takes effect when it ends. */
@@ -76,7 +76,7 @@ function accepted(state: State, operation: StoredOperation): Reply {
     progress: behaviour.progress === "absent" ? undefined : numberOnWire(behaviour, 0),
     result_url: behaviour.resultLink === "early" ? link(state, operation) : undefined,
   };
-  return json(202, present(behaviour, body), headers);
+  return jsonReply(202, present(behaviour, body), headers);
 }
 
 /** GET /v1/operations/{id} (§4.6) */
@@ -87,7 +87,7 @@ export const getOperation: Handler = (state, _request, id) => {
   if (isPurged(state, operation)) return { ...noOperation(id), status: behaviour.purgedStatus };
   if (operation.outcome !== "open") operation.endPolls += 1;
   const wait = operation.outcome === "open" && behaviour.retryAfter !== undefined;
-  return json(
+  return jsonReply(
     200,
     viewOperation(state, operation),
     wait ? { "retry-after": retryAfter(state, behaviour.retryAfter ?? 0) } : {},
@@ -165,7 +165,7 @@ function pathOf({ id }: StoredOperation): string {
   return `/v1/operations/${id}`;
 }
 
-function failureProblem(state: State, kind: OperationKind, id: string): Problem {
+function failureProblem(state: State, kind: OperationKind, id: string): ProblemDocument {
   const refusal = {
     status: 500,
     code: "capacity_exhausted",

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Behaviour } from "./behaviour";
-import type { Entry } from "./collection";
+import type { CollectionEntry } from "./collection";
 import { badParameter, type Refusal } from "./problems";
 
 /** The parsed paging parameters of a query. */
@@ -37,7 +37,7 @@ export function parsePage(query: URLSearchParams): PageQuery | Refusal {
 
 /** Returns a page of a list (§2.5). `entries` contains the objects after the start of the page. */
 export function page<T>(
-  entries: Iterable<Entry<T>>,
+  entries: Iterable<CollectionEntry<T>>,
   query: PageQuery,
   behaviour: Behaviour,
   matches: (object: T) => boolean,

@@ -14,7 +14,7 @@ export interface ProblemDetail {
 }
 
 /** A problem document (RFC 9457). */
-export interface Problem {
+export interface ProblemDocument {
   /** The URI of the kind of problem, such as `urn:cloudinfra:problem:validation_failed`. */
   type: string;
   /** The short description of the kind of problem. */
@@ -74,7 +74,7 @@ interface Source {
   newTraceId(): string | undefined;
 }
 
-export function problemOf(source: Source, refusal: Refusal, path: string): Problem {
+export function problemOf(source: Source, refusal: Refusal, path: string): ProblemDocument {
   const traceId = source.newTraceId();
   return {
     type: `urn:cloudinfra:problem:${refusal.code}`,
@@ -89,7 +89,7 @@ export function problemOf(source: Source, refusal: Refusal, path: string): Probl
 }
 
 /** Returns a problem document in the format in which it is sent. */
-export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, problem: Problem): object {
+export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, problem: ProblemDocument): object {
   const { detail, status } = problem;
   const details = {
     text: detail,

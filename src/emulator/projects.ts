@@ -3,14 +3,14 @@ import type { OperationTarget, StoredOperation } from "./operation-queue";
 import { acceptedReply, begin } from "./operations";
 import { page, parsePage } from "./pagination";
 import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
-import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
-import { parseBody, projectBody } from "./request-body";
+import { bodyless, dateInList, idOnWire, jsonReply, plainDate, present, type Reply, without } from "./reply";
+import { parseRequestBody, projectBody } from "./request-body";
 import type { Handler, State, StoredProject } from "./state";
 
 /** POST /v1/projects (§4.2) */
 export const createProject: Handler = (state, request) => {
   const { behaviour } = state;
-  const parsed = parseBody(request, projectBody, behaviour);
+  const parsed = parseRequestBody(request, projectBody, behaviour);
   if (!("fields" in parsed)) return parsed;
   const { name } = parsed.fields;
   const rejection = state.rules.checkValues(parsed.fields) ?? checkName(state, name);
@@ -39,7 +39,7 @@ export const listProjects: Handler = (state, request) => {
     return without(behaviour.itemsWithout, item);
   };
   const entries = state.projects.after(query.after, state.moment("lists"));
-  return json(
+  return jsonReply(
     200,
     page(entries, query, behaviour, (project) => !state.isHidden(project.id), view),
   );
@@ -50,7 +50,7 @@ export const getProject: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("DELETE");
   const project = getObject === 404 ? undefined : state.projects.shown(id, state.moment("reads"));
-  return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(state, project));
+  return project === undefined ? notFound(`project '${id}'`) : jsonReply(200, viewProject(state, project));
 };
 
 /** Handles DELETE /v1/projects/{id}, which is optional in the specification (§4.8). Only an empty project can be deleted. */
@@ -107,8 +107,8 @@ function holdsInstances(state: State, id: string): boolean {
 
 function changedReply(state: State, status: number, project: StoredProject): Reply {
   const { behaviour } = state;
-  if (behaviour.writeReply === "full") return json(status, viewProject(state, project));
-  return json(status, { id: idOnWire(behaviour, project.id), status: "active" });
+  if (behaviour.writeReply === "full") return jsonReply(status, viewProject(state, project));
+  return jsonReply(status, { id: idOnWire(behaviour, project.id), status: "active" });
 }
 
 function viewProject({ behaviour }: State, { id, fields, createdAt }: StoredProject): object {

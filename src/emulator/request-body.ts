@@ -69,7 +69,7 @@ export const instanceBody = v.object(
 type BodySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> };
 
 /** Parses a body. Rejects an invalid format with 415 or 400, and invalid content with 422. */
-export function parseBody<T>(
+export function parseRequestBody<T>(
   request: EmulatorRequest,
   schema: BodySchema<T>,
   behaviour: Behaviour,

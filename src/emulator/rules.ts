@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OperationKind } from "./behaviour";
-import { invalid, type Problem, type ProblemDetail, type Refusal } from "./problems";
+import { invalid, type ProblemDetail, type ProblemDocument, type Refusal } from "./problems";
 
 /** A planned failure of an operation. */
 export interface PlannedFailure {
   /** The kind of operation to fail. @default any */
   readonly kind?: OperationKind;
   /** The members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
-  readonly problem?: Partial<Problem>;
+  readonly problem?: Partial<ProblemDocument>;
   /** Whether a failed creation leaves an object with the status `error`. @default the switch `failedCreation` */
   readonly leaveObject?: boolean;
   /** The progress at which the operation fails, from 0 to 1. @default 0.5 */

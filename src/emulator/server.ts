@@ -111,7 +111,7 @@ function replyTo(
 }
 
 /** Reports whether only this machine can reach an address. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackAddress(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import type { Behaviour } from "./behaviour";
 import { type Chronicle, Collection, type Moment } from "./collection";
-import { Ids, type Kind } from "./ids";
-import { Operations } from "./operation-queue";
+import { type IdKind, Ids } from "./ids";
+import { OperationQueue } from "./operation-queue";
 import type { Refusal } from "./problems";
 import { type Reply, without } from "./reply";
 import type { EmulatorRequest } from "./request";
@@ -50,7 +50,7 @@ const traceIds = {
 export class State implements Chronicle {
   readonly projects = new Collection<StoredProject>(this);
   readonly instances = new Collection<StoredInstance>(this);
-  readonly operations = new Operations();
+  readonly operations = new OperationQueue();
   readonly rules = new Rules();
   /** The origin of the service. The string is empty until the port is open. */
   url = "";
@@ -67,7 +67,7 @@ export class State implements Chronicle {
   ) {}
 
   /** Returns an id for a new object. If ids are slugs, the id is derived from the name. */
-  newId(kind: Kind, name?: unknown): string {
+  newId(kind: IdKind, name?: unknown): string {
     return this.ids.next(this.behaviour, kind, name, (id) => this.isTaken(kind, id));
   }
 
@@ -138,7 +138,7 @@ export class State implements Chronicle {
   }
 
   /** Reports whether an object that is visible or being created has the id. */
-  private isTaken(kind: Kind, id: string): boolean {
+  private isTaken(kind: IdKind, id: string): boolean {
     if (kind === "operation") return this.operations.byId.has(id);
     const now = { at: this.now(), request: Number.POSITIVE_INFINITY, part: "all", deleted: true } as const;
     const collection = kind === "project" ? this.projects : this.instances;

@@ -66,7 +66,7 @@ export function after(read: number): string {
 }
 
 /** The requests and findings that the steps of `probe --create` share. */
-export class Run {
+export class ProbeRun {
   private readonly found = new Map<PointId, Finding>();
 
   /** @param canGet whether the service has a GET of one object */
@@ -155,7 +155,7 @@ export class Run {
   }
 }
 
-export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number>) {
+export function reportLag(run: ProbeRun, objects: Shown<number>, fields: Shown<number>) {
   const lists = Math.max(objects.lists, fields.lists);
   const reads = Math.max(objects.reads, fields.reads);
   const longest = Math.max(lists, reads);
@@ -172,7 +172,7 @@ export function reportLag(run: Run, objects: Shown<number>, fields: Shown<number
     : run.limited("lag", observation, "An update may fail although the service has applied it", behaviour);
 }
 
-export async function reportFailures(run: Run): Promise<void> {
+export async function reportFailures(run: ProbeRun): Promise<void> {
   const left = await run.life.list();
   const states = new Map<string, WireFields>();
   for (const exchange of run.exchanges.all) {
@@ -211,7 +211,7 @@ export interface Values {
 }
 
 /** Reports how the service returns the values of a creation and of an update of the labels. */
-export function reportValues(run: Run, created: WireFields, relabeled: Values | undefined) {
+export function reportValues(run: ProbeRun, created: WireFields, relabeled: Values | undefined) {
   const { sent, canGet } = run;
   const names = Object.keys(sent).filter((name) => name !== "public_ip");
   const postIgnores = names.filter((name) => name in created && isEmpty(created[name]));

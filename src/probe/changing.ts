@@ -6,8 +6,8 @@ import { formatDuration } from "../polling/clock";
 import {
   after,
   momentOf,
+  ProbeRun,
   type Reads,
-  Run,
   reportFailures,
   reportLag,
   reportValues,
@@ -15,7 +15,7 @@ import {
   timeOf,
   type Values,
 } from "./changing-points";
-import { createDuplicate, createInstance, createProject, isPurged } from "./creation";
+import { createDuplicate, createProbeInstance, createProbeProject, isPurged } from "./creation";
 import type { Lifecycle } from "./lifecycle";
 import { causeOf, type Exchange, type Exchanges, statusCode } from "./reading";
 import { REFRESH_FIRST } from "./reading-points";
@@ -43,8 +43,8 @@ export async function exercise(
   const { region, ...own } = arguments_;
   const labels = { probe: "true", other: "kept" };
   const sent = { ...own, name: life.name, public_ip: "auto", ssh_keys: [newSshKey()], labels };
-  const run = new Run(life, exchanges, sent, offersGet(examined));
-  const instance = (await createProject(run, region)) ? await createInstance(run) : undefined;
+  const run = new ProbeRun(life, exchanges, sent, offersGet(examined));
+  const instance = (await createProbeProject(run, region)) ? await createProbeInstance(run) : undefined;
   if (instance === undefined) return addFindings(examined, run.findings);
   const { id, kept, objects } = instance;
   await createDuplicate(run);
@@ -76,7 +76,7 @@ interface Change extends Values {
 
 class Changes {
   constructor(
-    private readonly run: Run,
+    private readonly run: ProbeRun,
     public id: string,
     private revision: string | undefined,
   ) {}
@@ -184,7 +184,7 @@ class Changes {
   }
 }
 
-function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
+function reportUpdate(run: ProbeRun, first: Exchange, isOddAccepted: boolean) {
   const { status } = first.reply;
   if (status === 412) {
     const observation = `The service rejected each revision that it returned (${causeOf(first)})`;
@@ -208,7 +208,7 @@ function reportUpdate(run: Run, first: Exchange, isOddAccepted: boolean) {
   });
 }
 
-function reportStale(run: Run, stale: Exchange) {
+function reportStale(run: ProbeRun, stale: Exchange) {
   const { status } = stale.reply;
   if (status === 412) return run.works("staleRevision", "An outdated If-Match is rejected (412)");
   const overwritten = "An update may overwrite a concurrent change by another client";
@@ -226,7 +226,7 @@ function failureOf(name: string, status: number, isShown: boolean, lag = 0): str
   return `${name}: ${lag === Number.POSITIVE_INFINITY ? "not observed (replies lag)" : "ignored"}`;
 }
 
-function reportFields(run: Run, results: readonly (string | undefined)[]) {
+function reportFields(run: ProbeRun, results: readonly (string | undefined)[]) {
   const failures = results.filter((failure) => failure !== undefined);
   if (failures.length === 0) return run.works("changedFields", "Names and SSH keys can be changed");
   const consequence = failures.every((failure) => failure.includes("not observed"))
@@ -235,7 +235,7 @@ function reportFields(run: Run, results: readonly (string | undefined)[]) {
   run.limited("changedFields", failures.join("; "), consequence);
 }
 
-async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Promise<void> {
+async function deleteInstance(run: ProbeRun, { id, fields: created }: ApiObject): Promise<void> {
   const { life } = run;
   const request = life.session.client.instances.delete(id, life.context());
   const { result, exchange } = await run.exchanges.attempt(request);
@@ -256,7 +256,7 @@ async function deleteInstance(run: Run, { id, fields: created }: ApiObject): Pro
 }
 
 /** @param reads undefined if the service rejected the deletion */
-function reportDeletion(run: Run, exchange: Exchange, created: WireFields, reads?: Reads) {
+function reportDeletion(run: ProbeRun, exchange: Exchange, created: WireFields, reads?: Reads) {
   const deleteObject = statusCode(exchange, [204, 202, 200, 405]);
   const behaviour = { deleteObject, acceptedReply: isBare(exchange) ? "bare" : undefined } as const;
   if (reads === undefined) {

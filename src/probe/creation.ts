@@ -4,14 +4,14 @@ import { isTransient } from "../api/outcome";
 import type { WireFields } from "../model/resource-fields";
 import { formatDuration } from "../polling/clock";
 import { isTerminal } from "../polling/wait";
-import { after, isEnd, isPoll, type Reads, type Run, reportFailures, timeOf } from "./changing-points";
+import { after, isEnd, isPoll, type ProbeRun, type Reads, reportFailures, timeOf } from "./changing-points";
 import { type Ended, PERMISSION_STATUSES, type Started } from "./lifecycle";
 import { causeOf, type Exchange, statusCode } from "./reading";
 import { parts } from "./report";
 
 const MAX_CREATIONS = 3;
 
-export async function createProject(run: Run, region: unknown): Promise<boolean> {
+export async function createProbeProject(run: ProbeRun, region: unknown): Promise<boolean> {
   const { life } = run;
   if (life.projectId !== undefined) return true;
   const { result, exchange } = await run.create({ name: life.name, region }, {}, "project");
@@ -31,7 +31,7 @@ export async function createProject(run: Run, region: unknown): Promise<boolean>
  *
  * @returns `undefined` if nothing could be created. `kept` is the operation if the service still returns it. `objects` describes the lag
  */
-export async function createInstance(run: Run) {
+export async function createProbeInstance(run: ProbeRun) {
   const { life, exchanges } = run;
   let { key, result, exchange } = await firstCreation(run);
   for (let attempts = 1; result !== undefined; attempts++) {
@@ -65,7 +65,7 @@ export async function createInstance(run: Run) {
 const isVisible = (fields: WireFields | undefined): boolean => fields !== undefined;
 
 /** Reads the new instance until it is visible. Meanwhile, polls the operation to observe its progress. */
-async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
+async function watch(run: ProbeRun, { accepted }: Started): Promise<{ early: Reads; accepted: Accepted }> {
   let last = accepted;
   const early = await run.readUntil(isVisible, async () => {
     if (last.kind === "operation" && !isTerminal(last.operation)) {
@@ -78,7 +78,7 @@ async function watch(run: Run, { accepted }: Started): Promise<{ early: Reads; a
 }
 
 /** Sends an invalid request, and then a valid one with its key. Services differ in whether a rejected request uses up its key. */
-async function firstCreation(run: Run): Promise<{ key: string; result?: Started; exchange: Exchange }> {
+async function firstCreation(run: ProbeRun): Promise<{ key: string; result?: Started; exchange: Exchange }> {
   const key = uuidV4();
   const { result, exchange } = await run.create({ ...run.sent, flavor: "unknown-probe" }, { key });
   const { status } = exchange.reply;
@@ -100,7 +100,7 @@ async function firstCreation(run: Run): Promise<{ key: string; result?: Started;
   return { key: newKey, ...(await run.create(run.sent, { key: newKey })) };
 }
 
-async function replay(run: Run, key: string, first: Exchange): Promise<void> {
+async function replay(run: ProbeRun, key: string, first: Exchange): Promise<void> {
   const repeat = { key, isRepeat: true };
   const { exchange: second } = await run.create(run.sent, repeat);
   const { status } = second.reply;
@@ -128,7 +128,7 @@ async function replay(run: Run, key: string, first: Exchange): Promise<void> {
   });
 }
 
-export async function createDuplicate(run: Run): Promise<void> {
+export async function createDuplicate(run: ProbeRun): Promise<void> {
   const { result, exchange } = await run.create(run.sent);
   if (result !== undefined) await run.life.finish(result);
   const { status, problem } = exchange.reply;
@@ -141,7 +141,7 @@ export async function createDuplicate(run: Run): Promise<void> {
   run.works("duplicateNames", observation, { uniqueNames: true, conflictDetail }, consequence);
 }
 
-async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "instance"): Promise<void> {
+async function reportRefusal(run: ProbeRun, exchange: Exchange, what: "project" | "instance"): Promise<void> {
   const { life } = run;
   const projects = await life.session.client.projects.list(life.context("project"));
   const isHidden = what === "instance" && !projects.some(({ id }) => id === life.projectId);
@@ -153,7 +153,7 @@ async function reportRefusal(run: Run, exchange: Exchange, what: "project" | "in
   run.fails("creation", `Rejected (${cause})`, `The token can't create ${what}s${place}`, behaviour);
 }
 
-function reportCreation(run: Run, creation: Exchange) {
+function reportCreation(run: ProbeRun, creation: Exchange) {
   const { reply, json } = creation;
   const link = reply.header("location");
   const locationOrigin = otherOrigin(link, creation);
@@ -166,7 +166,7 @@ function reportCreation(run: Run, creation: Exchange) {
   run.works("creation", observation, { location, locationOrigin, acceptedReply });
 }
 
-function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[]) {
+function reportOperation(run: ProbeRun, creation: Exchange, polls: readonly Exchange[]) {
   const seen = polls.filter(({ json }) => "status" in json);
   const states = [creation, ...seen].map(({ json }) => json).filter((json) => "status" in json);
   const running = seen.filter(({ json }) => !isEnd(json));
@@ -195,7 +195,7 @@ function reportOperation(run: Run, creation: Exchange, polls: readonly Exchange[
 const FOUND_WITHOUT_IT = "The provider finds the result without it";
 
 /** Polls the operation of the creation twice after its end. Returns `undefined` if the service has purged the operation. */
-async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | undefined> {
+async function readEnded(run: ProbeRun, ended: Ended | undefined): Promise<Ended | undefined> {
   if (ended === undefined) {
     run.works("finishedOperation", "Is purged when it ends", { operationKeptPolls: 0 }, FOUND_WITHOUT_IT);
     return undefined;
@@ -206,7 +206,7 @@ async function readEnded(run: Run, ended: Ended | undefined): Promise<Ended | un
 }
 
 /** Reads an ended operation again. @param reads the number of earlier reads, if the service may purge an operation after a few reads */
-export async function isPurged(run: Run, { operation, at }: Ended, reads?: 1 | 2): Promise<boolean> {
+export async function isPurged(run: ProbeRun, { operation, at }: Ended, reads?: 1 | 2): Promise<boolean> {
   const { error } = await run.poll(operation);
   if (error === undefined) return false;
   if (error.code !== "not_found") throw error;

@@ -74,7 +74,7 @@ export function addFindings(findings: readonly Finding[], later: readonly Findin
   return [...new Map([...findings, ...later].map((finding) => [finding.point, finding])).values()];
 }
 
-export function isUsable(findings: readonly Finding[]): boolean {
+export function isServiceUsable(findings: readonly Finding[]): boolean {
   return findings.every(({ verdict }) => verdict !== "fails");
 }
 
@@ -115,7 +115,7 @@ export function formatReport(base: string, findings: readonly Finding[], columns
 }
 
 function conclusion(findings: readonly Finding[]): string {
-  if (!isUsable(findings))
+  if (!isServiceUsable(findings))
     return "pulumi-cloudinfra can't be used with this service until the points marked with ✗ are fixed.";
   return findings.some(({ point }) => point === "creation")
     ? "pulumi-cloudinfra works with this service."
@@ -125,7 +125,7 @@ function conclusion(findings: readonly Finding[]): string {
 export function reportAsJson(base: string, findings: readonly Finding[]): object {
   return {
     service: base,
-    works: isUsable(findings),
+    works: isServiceUsable(findings),
     points: findings.map(({ point, title, verdict, observation, consequence = null }) => ({
       ...{ point, title, verdict, observation, consequence },
     })),

@@ -13,14 +13,14 @@ import {
   resolved,
 } from "./sdk";
 
-export interface Declared extends Given {
+export interface DeclaredResource extends Given {
   readonly provider: "project" | "instance";
   readonly type: string;
   readonly name: string;
 }
 
 /** Returns the inputs that the provider requires but Pulumi's host doesn't pass, such as the URN and the timeouts. */
-export function hiddenInputs(declared: Declared): pulumi.Inputs {
+export function hiddenInputs(declared: DeclaredResource): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
     __provider: providerText(provider),
@@ -35,7 +35,7 @@ export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
+function managedInputs({ type, name, props, opts }: DeclaredResource): pulumi.Inputs {
   const timeouts = Object.entries(opts.customTimeouts ?? {}).filter(([, limit]) => limit);
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
   const { ignoreChanges, replaceOnChanges, retainOnDelete } = opts;

@@ -10,7 +10,7 @@ import { examine } from "../../src/probe/reading-points";
 import {
   type Finding,
   formatReport,
-  isUsable,
+  isServiceUsable,
   observedBehaviour,
   reportAsJson,
   requiredSettings,
@@ -105,7 +105,7 @@ describe("probing a service", () => {
     onTestFinished(() => emulator.stop());
     const findings = await probed(emulator.endpoint);
     expect(verdictOf(findings, "revision")).toBe("unknown");
-    expect(isUsable(findings)).toBe(true);
+    expect(isServiceUsable(findings)).toBe(true);
     expect(formatReport(emulator.endpoint, findings)).toContain("need existing objects");
   });
 
@@ -163,7 +163,7 @@ describe("probing a service", () => {
     });
     const findings = await probed(origin);
     expect(verdictOf(findings, "projectPages")).toBe("fails");
-    expect(isUsable(findings)).toBe(false);
+    expect(isServiceUsable(findings)).toBe(false);
   });
 });
 
@@ -191,7 +191,7 @@ describe("probing a service that misbehaves", () => {
     const findings = await findingsWith((path) => (path === "/v1/instances" ? reply : NOT_FOUND));
     const pages = findings.find(({ point }) => point === "instancePages");
     expect(pages).toMatchObject({ verdict: "fails", observation: expect.stringContaining(observation) });
-    expect(isUsable(findings)).toBe(false);
+    expect(isServiceUsable(findings)).toBe(false);
   });
 
   test("doesn't take a redirect to a login page for an accepted token", async () => {

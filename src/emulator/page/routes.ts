@@ -35,7 +35,7 @@ const action = v.union([
 ]);
 
 /** The page at `/`. A timer runs only while a browser displays the page. */
-export class Page {
+export class EmulatorPage {
   private readonly streams = new Set<ServerResponse>();
   private timer: NodeJS.Timeout | undefined;
   private sent = "";

@@ -1,4 +1,4 @@
-/** @import { ChangeView, FaultView, Mark, ObjectView, RequestView, View } from "./view.js" */
+/** @import { ChangeView, FaultView, RequestMark, ObjectView, RequestView, View } from "./view.js" */
 
 // Strings of requests are only ever set as text, never as HTML.
 
@@ -48,13 +48,13 @@ function showList(id, items, render) {
   byId(`no-${id}`).hidden = items.length > 0;
 }
 
-const isBad = (/** @type {Omit<Mark, "at">} */ { status, fault }) =>
+const isBad = (/** @type {Omit<RequestMark, "at">} */ { status, fault }) =>
   status >= 400 || (status === 0 && fault !== undefined);
 const count = (/** @type {number} */ n, /** @type {string} */ noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 const duration = (/** @type {number} */ ms) =>
   ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 
-function replyOf(/** @type {Omit<Mark, "at">} */ { status, fault }) {
+function replyOf(/** @type {Omit<RequestMark, "at">} */ { status, fault }) {
   const reply = status === 0 ? (fault ? "no reply" : "…") : String(status);
   return fault ? `${reply} (${fault})` : reply;
 }

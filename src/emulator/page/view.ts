@@ -48,7 +48,7 @@ export interface ObjectView {
 }
 
 /** A request on a timeline. */
-export interface Mark {
+export interface RequestMark {
   readonly at: number;
   readonly status: number;
   readonly fault: string | undefined;
@@ -57,8 +57,8 @@ export interface Mark {
 /** A creation, update or deletion, with all attempts to send its request and all polls of its operation. */
 export interface ChangeView {
   readonly kind: OperationKind;
-  readonly attempts: readonly Mark[];
-  readonly polls: readonly Mark[];
+  readonly attempts: readonly RequestMark[];
+  readonly polls: readonly RequestMark[];
   readonly operation: OperationView | undefined;
 }
 
@@ -85,8 +85,8 @@ const KINDS: Readonly<Record<string, OperationKind>> = { POST: "create", PUT: "u
 
 interface Change {
   readonly kind: OperationKind;
-  readonly attempts: Mark[];
-  readonly polls: Mark[];
+  readonly attempts: RequestMark[];
+  readonly polls: RequestMark[];
   operation: string | undefined;
 }
 
@@ -229,7 +229,11 @@ function statusWithoutObject(last: StoredOperation | undefined): string {
   return last.outcome === "open" ? "creating" : "creation failed";
 }
 
-function viewOperation(operation: StoredOperation, polls: readonly Mark[], now: number): OperationView {
+function viewOperation(
+  operation: StoredOperation,
+  polls: readonly RequestMark[],
+  now: number,
+): OperationView {
   const { outcome, startedAt, durationMs, error } = operation;
   const endsAt = outcome === "open" ? startedAt + durationMs : operation.endsAt;
   const seenAt = polls.find(({ at, status, fault }) => at >= endsAt && status === 200 && !fault)?.at;
