@@ -87,7 +87,7 @@ const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 504]);
  * @returns a function that records the reply to a request, and returns the status and the body of a failure with a trace id of its own. A
  * request is identified by its idempotency key or a unique symbol
  */
-export function createFailureMemory(): (attempt: Attempt, request: string | symbol) => string | undefined {
+export function createFailureTracker(): (attempt: Attempt, request: string | symbol) => string | undefined {
   const requests = new Map<string, string | symbol>();
   return (attempt, request) => {
     if (attempt.kind !== "reply") return undefined;

@@ -7,7 +7,7 @@ import type { Endpoint } from "./endpoint";
 import {
   attemptError,
   classifyAttempt,
-  createFailureMemory,
+  createFailureTracker,
   deadlineReached,
   type ExpectedReply,
   interruptedRequest,
@@ -105,7 +105,7 @@ export function createSend(
   const { auth, clock, endpoint, limits, random } = parts;
   const { maxAttempts = MAX_ATTEMPTS } = parts.retry ?? {};
   const reserveRetry = createRetryBudget(clock);
-  const storedFailureOf = createFailureMemory();
+  const storedFailureOf = createFailureTracker();
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);

@@ -2,7 +2,7 @@ import type { Behaviour } from "./behaviour";
 import type { FaultHandle, FaultRule } from "./faults";
 import { assignAddress, newInstance } from "./instances";
 import type { StoredOperation } from "./operation-queue";
-import { finishOperations, settleOperations } from "./operations";
+import { finishDueOperations, finishOperations } from "./operations";
 import type { Refusal } from "./problems";
 import type { PlannedFailure } from "./rules";
 import type { Listener, LoggedRequest, Service } from "./server";
@@ -44,15 +44,15 @@ export class Controls implements Emulator {
   }
 
   get projects(): ReadonlyMap<string, StoredProject> {
-    return this.settled().projects.byId;
+    return this.currentState().projects.byId;
   }
 
   get instances(): ReadonlyMap<string, StoredInstance> {
-    return this.settled().instances.byId;
+    return this.currentState().instances.byId;
   }
 
   get operations(): ReadonlyMap<string, StoredOperation> {
-    return this.settled().operations.byId;
+    return this.currentState().operations.byId;
   }
 
   clearRequests(): void {
@@ -65,7 +65,7 @@ export class Controls implements Emulator {
   }
 
   edit(id: string, fields: Fields, kind = this.kindOf(id)): void {
-    const state = this.settled();
+    const state = this.currentState();
     const project = kind === "project" ? state.projects.byId.get(id) : undefined;
     if (project !== undefined) {
       Object.assign(project.fields, fields);
@@ -81,14 +81,14 @@ export class Controls implements Emulator {
   }
 
   touch(id: string): void {
-    const state = this.settled();
+    const state = this.currentState();
     const instance = instanceOf(state, id);
     instance.revision = state.newRevision();
     state.instances.changed(instance);
   }
 
   remove(id: string, kind = this.kindOf(id)): void {
-    const { projects, instances, operations } = this.settled();
+    const { projects, instances, operations } = this.currentState();
     const isRemoved =
       kind === "operation"
         ? operations.byId.delete(id)
@@ -97,7 +97,7 @@ export class Controls implements Emulator {
   }
 
   addProject(fields: Fields = {}): StoredProject {
-    const state = this.settled();
+    const state = this.currentState();
     const id = state.newId("project", fields.name);
     const project = {
       id,
@@ -109,7 +109,7 @@ export class Controls implements Emulator {
   }
 
   addInstance(fields: Fields = {}): StoredInstance {
-    const state = this.settled();
+    const state = this.currentState();
     const { status = state.behaviour.statusAfterCreate, project, ...others } = fields;
     const [first] = state.projects.byId.keys();
     const instance = newInstance(state, {
@@ -165,15 +165,15 @@ export class Controls implements Emulator {
     return this.listener.close();
   }
 
-  private settled(): State {
+  private currentState(): State {
     const { state } = this.service;
-    settleOperations(state);
+    finishDueOperations(state);
     return state;
   }
 
   /** Returns the kind of the object that has the id. Throws an error if no object, or more than one, has the id. */
   private kindOf(id: string): ObjectKind {
-    const state = this.settled();
+    const state = this.currentState();
     const kinds = OBJECT_KINDS.filter((kind) => state[`${kind}s`].byId.has(id));
     const [kind, other] = kinds;
     if (kind === undefined) throw unknown(id);

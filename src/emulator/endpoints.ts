@@ -1,7 +1,7 @@
 import type { FirstReplies } from "./idempotency";
 import { updateInstance } from "./instance-update";
 import { createInstance, deleteInstance, getInstance, listInstances } from "./instances";
-import { getOperation, settleOperations } from "./operations";
+import { finishDueOperations, getOperation } from "./operations";
 import { methodNotAllowed, notFound, problemReply, type Refusal } from "./problems";
 import { createProject, deleteProject, getProject, listProjects } from "./projects";
 import type { Reply } from "./reply";
@@ -43,7 +43,7 @@ export function answer(service: Answering, request: EmulatorRequest, instead?: I
   const reply = (result: Reply | Refusal): Reply =>
     "code" in result ? problemReply(state, result, request.path) : result;
   try {
-    settleOperations(state);
+    finishDueOperations(state);
     if (instead && !instead.cached) return instead.reply;
     const rejection = checkSize(request) ?? checkToken(request, token) ?? checkAccess(state, request);
     if (rejection) return reply(rejection);

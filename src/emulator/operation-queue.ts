@@ -66,7 +66,10 @@ export class OperationQueue {
   }
 
   /** Ends all operations that are due, in the order of their end times. */
-  settle(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => ProblemDocument): void {
+  finishDue(
+    now: number,
+    problemFor: (obstacle: Refusal, operation: StoredOperation) => ProblemDocument,
+  ): void {
     if (now < this.nextEnd) return;
     const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);
     for (const [operation, work] of ended.sort(([a], [b]) => a.endsAt - b.endsAt)) {
@@ -85,6 +88,6 @@ export class OperationQueue {
   finish(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => ProblemDocument): void {
     for (const operation of this.open.keys()) operation.endsAt = Math.min(operation.endsAt, now);
     this.nextEnd = Math.min(this.nextEnd, now);
-    this.settle(now, problemFor);
+    this.finishDue(now, problemFor);
   }
 }

@@ -5,8 +5,8 @@ import { bodyless, httpDate, idOnWire, jsonReply, present, type Reply } from "./
 import type { Handler, State } from "./state";
 
 /** Ends all operations that are due. */
-export function settleOperations(state: State): void {
-  state.operations.settle(state.now(), problemFor(state));
+export function finishDueOperations(state: State): void {
+  state.operations.finishDue(state.now(), problemFor(state));
 }
 
 /** Ends all running operations. */

@@ -37,28 +37,28 @@ export function compareRemoteValues(
   const seen = managed.map((field): ComparedValue & { name: string; isOmitted: boolean } => {
     const { name, type } = field;
     const value = values[name];
-    const word = Object.hasOwn(remoteValues, name) ? remoteValues[name] : undefined;
-    const unchanged: ComparedValue = { value, word, applied: applied[name] };
+    const remote = Object.hasOwn(remoteValues, name) ? remoteValues[name] : undefined;
+    const unchanged: ComparedValue = { value, remote, applied: applied[name] };
     const properties = compareProperties([field], recorded, object);
     const isShown = properties[0]?.isShown ?? object[field.wire] !== undefined;
     const isLost = hasLostAddress(field, ipAddress, object);
     const isOmitted = !isShown || isLost === undefined;
-    const known = word === undefined ? value : word;
+    const known = remote === undefined ? value : remote;
     const isOtherForm = type !== "labels" && given.isOtherForm?.(field);
     const changes = properties.map((compared) =>
       changeOf(type === "labels" ? compared : { ...compared, known }, isOtherForm),
     );
-    const change = type === "labels" ? joined(properties, changes, word) : changes[0];
+    const change = type === "labels" ? joined(properties, changes, remote) : changes[0];
     // The field may be null with or without an address. Comparing the field wouldn't reveal that the address is lost.
     if (isLost && isAddress(value) && (properties[0]?.now ?? null) === null)
       return { name, isOmitted, value: undefined, isDrifted: true };
     return { name, isOmitted, ...(change ?? unchanged) };
   });
-  const valuesOf = (member: "value" | "word" | "applied"): RemoteValues =>
+  const valuesOf = (member: "value" | "remote" | "applied"): RemoteValues =>
     Object.fromEntries(seen.flatMap((one) => (one[member] === undefined ? [] : [[one.name, one[member]]])));
   return {
     values: valuesOf("value") as Arguments,
-    remoteValues: valuesOf("word"),
+    remoteValues: valuesOf("remote"),
     applied: valuesOf("applied"),
     drifted: seen.filter(({ isDrifted }) => isDrifted).map(({ name }) => name),
     omitted: seen.filter(({ isOmitted }) => isOmitted).map(({ name }) => name),
@@ -68,7 +68,7 @@ export function compareRemoteValues(
 /** The value of an argument, and its remote value if the two differ. */
 interface ComparedValue {
   readonly value: unknown;
-  readonly word?: unknown;
+  readonly remote?: unknown;
   readonly applied?: unknown;
   readonly isDrifted?: boolean;
 }
@@ -79,9 +79,9 @@ function changeOf(compared: ComparedProperty, isOtherForm = false): ComparedValu
   const field: Field = path.length > 1 ? { ...compared.field, type: "text" } : compared.field;
   if (!isShown || sameValue(field, now, word)) return undefined;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
-    return { value: applied.value, word: applied.word, isDrifted: !sameValue(field, value, applied.value) };
+    return { value: applied.value, remote: applied.word, isDrifted: !sameValue(field, value, applied.value) };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return undefined; // another reply may contain the recorded form
-  if (isOtherForm || isAssignedAddress(compared)) return { value, word: now, applied };
+  if (isOtherForm || isAssignedAddress(compared)) return { value, remote: now, applied };
   const last = sameValue(field, word, value) ? applied : { value, word };
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
@@ -95,17 +95,17 @@ function joined(
   if (changes.every((one) => one === undefined)) return undefined;
   const each = properties.map(({ path: [, key = ""], inState, known, applied }, at) => ({
     key,
-    ...(changes[at] ?? { value: inState, word: known, applied }),
+    ...(changes[at] ?? { value: inState, remote: known, applied }),
   }));
   const isDrifted = changes.some((one) => one?.isDrifted);
   const present = each.filter(({ value }) => value !== undefined);
   const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
-  const remote = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
+  const remote = Object.fromEntries(present.map((one) => [one.key, one.remote ?? one.value]));
   const changedWord = isSameJson(remote, value) ? undefined : remote;
   const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
   return {
     value,
-    word: isDrifted ? changedWord : word,
+    remote: isDrifted ? changedWord : word,
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };

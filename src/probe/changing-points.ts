@@ -104,7 +104,7 @@ export class ProbeRun {
   }
 
   /** Waits for the operation of a change. This method ignores failures, which the report describes elsewhere. */
-  async settle(accepted: Accepted | undefined): Promise<void> {
+  async waitForEnd(accepted: Accepted | undefined): Promise<void> {
     if (accepted?.kind === "operation" && !isTerminal(accepted.operation))
       await this.life.end(accepted.operation);
   }

@@ -179,7 +179,7 @@ class Changes {
     const request = instances.update(this.id, body, revision ?? "", life.context());
     const sent = await exchanges.attempt(request);
     if (sent.result !== undefined && sent.exchange.reply.status === 202) await meanwhile?.();
-    await this.run.settle(sent.result);
+    await this.run.waitForEnd(sent.result);
     return sent;
   }
 }
@@ -240,7 +240,7 @@ async function deleteInstance(run: ProbeRun, { id, fields: created }: ApiObject)
   const request = life.session.client.instances.delete(id, life.context());
   const { result, exchange } = await run.exchanges.attempt(request);
   if (result === undefined) return reportDeletion(run, exchange, created);
-  await run.settle(result);
+  await run.waitForEnd(result);
   const isGone = (fields: WireFields | undefined): boolean => fields === undefined;
   const reads = await run.readUntil(isGone, () => run.shown(id));
   reportDeletion(run, exchange, created, reads);

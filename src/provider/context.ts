@@ -240,8 +240,8 @@ export function objectRefOf(
     createdAt,
   }: Pick<Recorded, "project" | "remoteValues" | "shown" | "createdAt">,
 ): ObjectRef {
-  const word = remoteValues?.project;
-  const shownProject = typeof word === "string" || typeof word === "number" ? String(word) : undefined;
+  const remote = remoteValues?.project;
+  const shownProject = typeof remote === "string" || typeof remote === "number" ? String(remote) : undefined;
   return { kind, id, project, shownProject, createdAt, wasReadByGet: shown !== undefined };
 }
 

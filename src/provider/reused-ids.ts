@@ -14,7 +14,7 @@ import type { ObjectRef } from "./lookup/object-getter";
 import { checkHint } from "./partial-state";
 
 /** The assumed maximum duration of a creation, in seconds. `created_at` may be its start and then, also in lagging reads, its end. */
-const LONGEST_CREATION_S = 3_600;
+const MAX_CREATION_S = 3_600;
 
 /** Whether the object with the recorded id is the recorded object. If the evidence is contradictory, the result is `unclear`. */
 export type IdentityMatch = "same" | "different" | "unclear";
@@ -34,10 +34,10 @@ export function compareIdentity(
   const isOtherName = !isNamed(name, remoteValues.name, pending?.asked?.name);
   const [now, recorded] = [fields.created_at, createdAt].map(inUtc);
   if (!isLaterMoment(now, recorded)) {
-    const isBefore = !isEcho && isLaterMoment(recorded, now, LONGEST_CREATION_S);
+    const isBefore = !isEcho && isLaterMoment(recorded, now, MAX_CREATION_S);
     return isBefore && isOtherName && fields.name !== undefined ? "unclear" : "same";
   }
-  const mayBeEnd = !isLaterMoment(now, recorded, LONGEST_CREATION_S);
+  const mayBeEnd = !isLaterMoment(now, recorded, MAX_CREATION_S);
   if (mayBeEnd && isEcho) return "same";
   if (hasRandomName(state) && isNamed(name, remoteValues.name)) return "same";
   const compared = kind.fields.filter((field) => field.name === "name" || field.change === "replace");
@@ -99,25 +99,25 @@ export function compareCreated(
   const { startedAt, finishedAt } = operation ?? {};
   const hasFailed = pending.failed === true || (operation !== undefined && isFailure(operation));
   if (isEarlier(fields, pending)) {
-    const isProven = isOtherName && isLaterMoment(startedAt, fields.created_at, LONGEST_CREATION_S);
+    const isProven = isOtherName && isLaterMoment(startedAt, fields.created_at, MAX_CREATION_S);
     return isProven || hasFailed ? "different" : "unclear";
   }
   const isAfter = (date: unknown, seconds: number): boolean =>
     isLaterMoment(fields.created_at, date, seconds);
   if (reply !== undefined) {
-    const tolerance = isOtherName ? END_TOLERANCE_S : LONGEST_CREATION_S;
+    const tolerance = isOtherName ? END_TOLERANCE_S : MAX_CREATION_S;
     return isAfter(reply.created_at, tolerance) ? "different" : "same";
   }
   const { at = Number.NaN } = pending;
   if (isAfter(finishedAt, END_TOLERANCE_S)) return "different";
   const isLate = (start: string | undefined): boolean =>
-    finishedAt === undefined && isAfter(startedAt ?? start, LONGEST_CREATION_S);
+    finishedAt === undefined && isAfter(startedAt ?? start, MAX_CREATION_S);
   if (isOtherName && isLate(toDate(at + KEY_KEPT_MS))) return "different";
   const isOutside = isLate(toDate(at));
   if (operation === undefined)
     return isOtherName || isOutside ? (hasFailed ? "different" : "unclear") : "same";
   // The service may have reused the id of the operation.
-  const isOtherOperation = isLaterMoment(startedAt, toDate(at), LONGEST_CREATION_S);
+  const isOtherOperation = isLaterMoment(startedAt, toDate(at), MAX_CREATION_S);
   return isOtherName && (isOutside || isOtherOperation) ? "unclear" : "same";
 }
 
@@ -128,7 +128,7 @@ function hasNameFromKey(fields: ApiObject["fields"], pending: Pending, key: stri
 }
 
 function isEarlier({ created_at }: ApiObject["fields"], { at }: Pending): boolean {
-  return isLaterMoment(toDate(at), created_at, LONGEST_CREATION_S);
+  return isLaterMoment(toDate(at), created_at, MAX_CREATION_S);
 }
 
 /** Throws an error if the service has returned an older object for a new creation, for example because the object has the same name. */

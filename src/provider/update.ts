@@ -57,8 +57,8 @@ export async function updateResource(
     const isKnown = [state, wanted].some((known) => sameValue(field, known[name], asked[name] ?? undefined));
     return Object.hasOwn(asked, name) && !isKnown;
   });
-  const unsettled = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
-  return applyUpdate(context, id, state, wanted, { unsettled, former: asked }).catch((error: unknown) => {
+  const unconfirmed = unlessEmpty(Object.fromEntries(open.map(({ name }) => [name, asked[name]])));
+  return applyUpdate(context, id, state, wanted, { unconfirmed, former: asked }).catch((error: unknown) => {
     const isConflict = isCloudInfraError(error) && error.code === "revision_conflict";
     if (!isConflict || !isForgotten || error instanceof PartialState) throw error;
     // Otherwise, a refresh would keep the former revision if the service no longer has the operation.

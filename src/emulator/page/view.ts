@@ -1,7 +1,7 @@
 import type { OperationKind } from "../behaviour";
 import { decoded } from "../endpoints";
 import type { StoredOperation } from "../operation-queue";
-import { fractionOf, settleOperations } from "../operations";
+import { finishDueOperations, fractionOf } from "../operations";
 import type { Subject } from "../reply";
 import type { LoggedRequest, Service } from "../server";
 import type { State } from "../state";
@@ -98,7 +98,7 @@ interface ObjectHistory {
 
 /** Returns the current content of the page. */
 export function viewOf({ state, log, faults }: Pick<Service, "state" | "log" | "faults">): View {
-  settleOperations(state);
+  finishDueOperations(state);
   const histories = historiesOf(state, log.entries.slice(-MAX_SEARCHED));
   const last = log.dropped + log.entries.length;
   return {

@@ -43,7 +43,7 @@ import { prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } fro
 /**
  * Updates an object (§4.5). Reads the object, sends a complete body with If-Match, and checks the result.
  *
- * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unsettled`, the update is sent even
+ * @param earlier the values that an earlier update of unknown outcome requested. If some of them are `unconfirmed`, the update is sent even
  * if nothing has changed
  * @param ignored the paths that the update must not change. @default the option `ignoreChanges`, which doesn't apply to creations
  * @throws CloudInfraError `revision_conflict` if another user changed a managed property. In that case, nothing is overwritten
@@ -54,15 +54,15 @@ export async function applyUpdate(
   id: string,
   state: Recorded,
   news: Desired,
-  earlier: Pick<Change, "unsettled" | "former"> = {},
+  earlier: Pick<Change, "unconfirmed" | "former"> = {},
   ignored: PropertyPaths = context.session.tracker.ignoredBy(news.key),
 ): Promise<{ outs: Recorded }> {
   const olds = withoutReleased(context, state, news, ignored);
-  const { unsettled = {} } = earlier;
+  const { unconfirmed = {} } = earlier;
   const changed = changedFields(context.kind.fields, olds, news);
-  // An earlier update may have set an unsettled field, or may still set it.
+  // An earlier update may have set an unconfirmed field, or may still set it.
   const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
+    Object.hasOwn(unconfirmed, name) && !mentionsProperty(ignored, name);
   const fields = context.kind.fields.filter((field) => changed.includes(field) || isOpen(field));
   const asked: Change = { id, olds, news, fields, ignored, ...earlier };
   const isOthers = earlier.former === undefined;
@@ -73,7 +73,7 @@ export async function applyUpdate(
     throw isCloudInfraError(error) ? await errorAfterRename(context, error, { ...rename, pending }) : error;
   });
   requireSameObject(context, current, olds);
-  if (asked.fields.length === 0 && asked.unsettled === undefined) {
+  if (asked.fields.length === 0 && asked.unconfirmed === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
   }
   const { before, isMade } = await prepareWrite(context, asked, current);

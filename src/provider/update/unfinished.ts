@@ -23,7 +23,7 @@ export interface Change {
   readonly news: Desired;
   readonly fields: readonly Field[];
   /** The values of an earlier update of unknown outcome that the service may still set. */
-  readonly unsettled?: RemoteValues | undefined;
+  readonly unconfirmed?: RemoteValues | undefined;
   /** All values that the earlier update requested. */
   readonly former?: RemoteValues | undefined;
   /** The object from which the first request body was built. */
@@ -37,7 +37,7 @@ export interface Change {
  * user, unless the state or an earlier update of unknown outcome contains the value.
  */
 export function requestedChanges(change: Change): RemoteValues {
-  const { fields, olds, news, unsettled, former = {}, before } = change;
+  const { fields, olds, news, unconfirmed, former = {}, before } = change;
   const properties = (wanted: DesiredArguments): ComparedProperty[] =>
     compareProperties(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = properties(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
@@ -47,7 +47,7 @@ export function requestedChanges(change: Change): RemoteValues {
       (hasDesiredValue(compared) || isNormalizedForm(compared)) &&
       !known.some(({ property }) => property === compared.property),
   );
-  const asked: Record<string, Json> = { ...unsettled };
+  const asked: Record<string, Json> = { ...unconfirmed };
   for (const field of changedFields(fields, olds, news)) {
     const { name } = field;
     const keys = theirs.filter((compared) => compared.field === field).map(({ path: [, key] }) => key);
@@ -105,10 +105,10 @@ export function compareRequested(
 }
 
 /**
- * Returns the state with the unrecorded values that an unsettled update has set, so that a later update can remove them. All other values
+ * Returns the state with the unrecorded values that an unconfirmed update has set, so that a later update can remove them. All other values
  * of the object, including former values, are left out.
  */
-export function withUnsettled(
+export function withUnconfirmed(
   fields: readonly Field[],
   state: Recorded,
   asked: RemoteValues,

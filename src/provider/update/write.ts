@@ -20,7 +20,7 @@ import { readUntil } from "../absence";
 import { type Context, hasRevisionOf, mayBeInOtherForm } from "../context";
 import { presentUnlessRenamed } from "./changed-id";
 import { conflictTable, namesOf } from "./conflict-table";
-import { type Change, withUnsettled } from "./unfinished";
+import { type Change, withUnconfirmed } from "./unfinished";
 
 /** The result of an update: the service accepted the PUT, or the object already had the desired values. */
 export type WriteResult =
@@ -97,11 +97,11 @@ async function put(
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
-  const { id, olds, news, unsettled = {}, ignored } = change;
+  const { id, olds, news, unconfirmed = {}, ignored } = change;
   const { client, finder } = context.session;
   const { fields } = context.kind;
   requireUnmanagedShown(context.kind, change, before);
-  const managed = withUnsettled(fields, olds, unsettled, before.fields);
+  const managed = withUnconfirmed(fields, olds, unconfirmed, before.fields);
   const sources = { olds: managed, news, current: before.fields, ignored };
   const body = updateBody(fields, sources);
   try {
@@ -148,7 +148,7 @@ function newerThan(context: Context, change: Change, before: ApiObject): Promise
 
 /**
  * Returns the comparison with null for each field that another user has removed. Other missing fields may have been removed by this update
- * or an unsettled one. Ignored properties in the reply are left out, because the body repeats their current values.
+ * or an unconfirmed one. Ignored properties in the reply are left out, because the body repeats their current values.
  */
 function compare({ kind: { fields } }: Context, change: Change, object: ApiObject): ComparedProperty[] {
   const { ignored, news, olds } = change;
@@ -163,9 +163,9 @@ function compare({ kind: { fields } }: Context, change: Change, object: ApiObjec
 }
 
 /** Reports whether an earlier update of unknown outcome requested an empty value. */
-function mayEmpty({ unsettled = {} }: Change, name: ArgumentName): boolean {
-  if (!Object.hasOwn(unsettled, name)) return false;
-  const value = unsettled[name];
+function mayEmpty({ unconfirmed = {} }: Change, name: ArgumentName): boolean {
+  if (!Object.hasOwn(unconfirmed, name)) return false;
+  const value = unconfirmed[name];
   const isEmptyObject = typeof value === "object" && Object.keys(value ?? {}).length === 0;
   return value === null || isEmptyObject || meansNoAddress(value);
 }
@@ -182,7 +182,7 @@ function judged(
   object: ApiObject,
   beforeUnknown?: readonly ComparedProperty[],
 ): "applied" | "retry" | readonly ComparedProperty[] {
-  const { olds, unsettled = {} } = change;
+  const { olds, unconfirmed = {} } = change;
   const { unmanaged: before = {}, shown = [] } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   const isRecorded = hasRevisionOf(object, olds);
@@ -205,7 +205,7 @@ function judged(
   const isNew = object.revision !== undefined && !isRecorded;
   const changed = properties.filter(isToChange);
   // If the program contains the former values again, the update repeats the values that an earlier update may have replaced.
-  const isRepeated = ({ name }: Field): boolean => changed.length === 0 && Object.hasOwn(unsettled, name);
+  const isRepeated = ({ name }: Field): boolean => changed.length === 0 && Object.hasOwn(unconfirmed, name);
   const omitted = properties.filter(
     ({ isShown, inState, desired, field }) =>
       isNew &&
@@ -219,7 +219,7 @@ function judged(
   const isUnproven = beforeUnknown === undefined && omitted.length === 0;
   const isMade = isOwn || (!isUnproven && changed.every(isProven));
   // A former value that is desired again proves nothing, because an earlier update may still replace it.
-  if (isMade && change.unsettled === undefined) return "applied";
+  if (isMade && change.unconfirmed === undefined) return "applied";
   return omitted.length === 0 || (isMade && changed.length > 0) ? "retry" : omitted;
 }
 

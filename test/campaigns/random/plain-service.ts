@@ -2,7 +2,7 @@ import { type Behaviour, defaultBehaviour } from "../../../src/emulator/behaviou
 import { answer } from "../../../src/emulator/endpoints";
 import { FirstReplies } from "../../../src/emulator/idempotency";
 import { Ids } from "../../../src/emulator/ids";
-import { settleOperations } from "../../../src/emulator/operations";
+import { finishDueOperations } from "../../../src/emulator/operations";
 import type { Reply } from "../../../src/emulator/reply";
 import type { EmulatorRequest } from "../../../src/emulator/request";
 import { State } from "../../../src/emulator/state";
@@ -33,6 +33,6 @@ export class PlainService {
 
   /** Ends the operations that are due. */
   settle(): void {
-    settleOperations(this.state);
+    finishDueOperations(this.state);
   }
 }
