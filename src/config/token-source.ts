@@ -1,11 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import { parseToken, readTokenFile, type TokenSource } from "../api/auth";
 import { CloudInfraError, codeOf } from "../diagnostics/error";
 import { json } from "../diagnostics/problem";
-import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
 import type { TokenSetting } from "./settings";
@@ -23,43 +21,35 @@ export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenS
         return { token: parseToken(text, name) };
       },
     };
-  const former: string[] = [];
   return {
     origin: source, // without the command, because a command may contain a password
-    async fetch() {
-      const token = await tokenFromCommand(setting, parts.clock, former);
-      former.push(token);
-      return { token };
-    },
+    fetch: async () => ({ token: await tokenFromCommand(setting, parts.clock) }),
   };
 }
 
 const LIMIT_MS = 60_000;
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
-const MAX_KEPT_ERROR_CHARACTERS = 100_000;
-const MAX_ERROR_CHARACTERS = 500;
 
 /**
  * Runs a token command in a shell. The command prints the token, or JSON that contains the token. After a minute, the command and all
  * processes that it has started are killed.
  *
- * @param former tokens that the command has printed before, because its standard error may repeat them
- * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
+ * @throws CloudInfraError `config_invalid`. The message contains nothing that the command has printed, because its standard error may also
+ * contain the token, for example if the shell can't find a command that was substituted by the token
  */
 async function tokenFromCommand(
   { value, source }: Pick<TokenSetting, "value" | "source">,
   clock: Clock,
-  former: readonly string[],
 ): Promise<string> {
   const name = `the token command from ${source}`;
   const command = start(value);
   const limit = limitOf(LIMIT_MS, clock);
   try {
-    const { output, complaint, failure } = await within(limit.signal, command.ended);
+    const { output, failure } = await within(limit.signal, command.ended);
     if (failure === undefined)
       return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
-      hint: hintOn(complaint, value.trim(), output, former),
+      hint: "Run the token command in the program's folder to see the error.",
     });
   } catch (error) {
     if (!isTimeoutError(error)) throw error;
@@ -74,26 +64,13 @@ async function tokenFromCommand(
   }
 }
 
-/**
- * Returns a hint with the command's standard error. The error may contain the token if the command has also written to its standard output,
- * or if the command begins with a quotation mark or a substitution. A command of one word and the variables of a command may be tokens.
- */
-function hintOn(complaint: string, command: string, output: string, former: readonly string[]): string {
-  const own = /\s/.test(command) ? [] : [command];
-  const variables = [...command.matchAll(/\w+/g)].flatMap(([name]) => process.env[name] ?? []);
-  const clean = redact(stripVTControlCharacters(complaint), [...own, ...variables, ...former]);
-  return clean === "" || output.trim() !== "" || !/^[\w./~]/.test(command)
-    ? "Run the token command in the program's folder to see the error."
-    : `Run the token command in the program's folder, and fix the reported problem: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
-}
-
 /** Starts a command. `stop` kills the command and all processes that it has started, unless the command has ended. */
 function start(command: string) {
   // The command runs in its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {
     ...{ shell: true, detached: isGroup, windowsHide: true },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "ignore"],
   });
   let hasEnded = false;
   const stop = (): void => {
@@ -101,39 +78,28 @@ function start(command: string) {
     if (!hasEnded && isGroup && child.pid !== undefined) killGroup(child.pid);
     else if (!hasEnded) child.kill("SIGKILL");
     hasEnded = true;
-    // A background process, or a process outside of the group, may keep these streams open.
+    // A background process, or a process outside of the group, may keep this stream open.
     child.stdout.destroy();
-    child.stderr.destroy();
   };
   process.once("exit", stop);
-  /** Resolves to the output, the last line of the standard error, and the reason for the failure, if the command has failed. */
-  const ended = new Promise<{ output: string; complaint: string; failure?: string | undefined }>(
-    (resolve) => {
-      let output = "";
-      let complaints = "";
-      const end = (failure?: string): void => {
-        resolve({ output, complaint: complaints.trimEnd().split("\n").at(-1) ?? "", failure });
-      };
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-        if (output.length > MAX_OUTPUT_CHARACTERS)
-          end("printed over a million characters instead of a token");
-      });
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
-      });
-      // The "close" event isn't used, because a background process may keep the standard error open.
-      Promise.all([once(child, "exit"), once(child.stdout, "end")]).then(
-        ([[code, signal]]) => {
-          hasEnded = true;
-          end(
-            code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
-          );
-        },
-        ({ message }) => end(`can't be started: ${message}`),
-      );
-    },
-  );
+  /** Resolves to the output, and the reason for the failure, if the command has failed. */
+  const ended = new Promise<{ output: string; failure?: string | undefined }>((resolve) => {
+    let output = "";
+    const end = (failure?: string): void => resolve({ output, failure });
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed over a million characters instead of a token");
+    });
+    Promise.all([once(child, "exit"), once(child.stdout, "end")]).then(
+      ([[code, signal]]) => {
+        hasEnded = true;
+        end(
+          code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`,
+        );
+      },
+      ({ message }) => end(`can't be started: ${message}`),
+    );
+  });
   return { ended, stop };
 }
 

@@ -9,9 +9,6 @@ interface RecordedAddress {
   readonly applied?: { readonly value: unknown } | undefined;
 }
 
-/** The addresses that some services return instead of no address. */
-const UNASSIGNED = ["0.0.0.0", "::"];
-
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|0\.0\.0\.0|::|)$/i;
 
 /** Reports whether a `publicIp` value lets the service choose an address. "auto" is the only such mode in the specification (§2.2). */
@@ -47,7 +44,8 @@ export function addressFieldsBeside({ wire, addressFields = [] }: Field): string
 
 /** Reports whether the object no longer has its address. Returns `undefined` if the reply omits the address fields. */
 export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
-  if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
+  if (!isAddress(known) || field.addressFields === undefined || addressesIn(field, object).length > 0)
+    return false;
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
@@ -103,5 +101,10 @@ export function addressBeside(
 }
 
 export function isAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) > 0 && !UNASSIGNED.includes(value);
+  return typeof value === "string" && isIP(value) > 0 && !isUnassigned(value);
+}
+
+/** Reports whether a value is an address that some services return instead of no address. */
+export function isUnassigned(value: unknown): boolean {
+  return value === "0.0.0.0" || value === "::";
 }

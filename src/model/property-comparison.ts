@@ -253,7 +253,9 @@ export function isNotReturned(compared: ComparedProperty): boolean {
     value === null || (object[field.wire] === null && isSameJson(value, []));
   if (now !== undefined && !isNull(now)) return false;
   if (field.wire === "public_ip") return isUnspecifiedMode(desired);
-  return path.length > 1 ? desired === "" : inState !== undefined && isNull(known) && desired !== undefined;
+  return path.length > 1
+    ? desired === ""
+    : !isNull(inState ?? null) && isNull(known) && desired !== undefined;
 }
 
 /**

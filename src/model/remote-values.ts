@@ -1,4 +1,4 @@
-import { meansNoAddress } from "./addresses";
+import { isUnassigned, meansNoAddress } from "./addresses";
 import { isReference, isSameJson, type Labels, labelsOf, referencedValue, sameValue } from "./changes";
 import {
   type Arguments,
@@ -27,11 +27,11 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
 }
 
 /**
- * Returns the value of a string field or of a reference. An empty string is treated as null. If a boolean replaces the public address,
+ * Returns the value of a string field or of a reference. An empty string and the address 0.0.0.0 are treated as null. If a boolean replaces the public address,
  * `false` is treated as null, and `true` as the last of the `own` values that isn't a word for "no address".
  */
 export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
-  if (remote === "") return null;
+  if (remote === "" || (field.addressFields !== undefined && isUnassigned(remote))) return null;
   if (field.addressFields === undefined || typeof remote !== "boolean")
     return referencedValue(field, remote, ...own);
   return remote ? (own.findLast((value) => !meansNoAddress(value ?? null)) ?? remote) : null;

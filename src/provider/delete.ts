@@ -192,20 +192,23 @@ async function createdObjectId(context: Context, id: string, state: Recorded): P
     seen === undefined || isTerminal(seen)
       ? seen
       : await waitForEarlier(context, "the creation to finish", seen, state);
-  const created = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
-  const first = await find(created);
+  const reported = (pending.failed ? undefined : end && client.resultId(end)) ?? id;
+  const result = await find(reported);
+  // The record of the operation may be damaged.
+  const recorded = "missing" in result && reported !== id ? await find(id) : result;
+  const [created, first] = "found" in recorded ? [recorded.found.id, recorded] : [reported, result];
   const isLost = seen === undefined && !pending.failed;
   const ref = objectRefOf(context.kind, created, state);
   // Reads may not return a new object at once. They would then confirm its deletion too early.
   const hasJustEnded = end !== seen && end !== undefined && isSuccess(end);
   const late =
     hasJustEnded && "missing" in first && !first.isDeleted ? await waitUntilListed(context, ref) : undefined;
-  const result = isLost ? await finder.findAgain(ref, first, context) : late ? { found: late } : first;
+  const last = isLost ? await finder.findAgain(ref, first, context) : late ? { found: late } : first;
   // For a project, the deletion itself requires more evidence than its absence.
-  if ("missing" in result && isLost && !result.isDeleted && context.kind !== projectKind)
+  if ("missing" in last && isLost && !last.isDeleted && context.kind !== projectKind)
     throw await creationUnclear(context, created, pending);
-  if ("missing" in result) return created;
-  const match = await confirmCreatedOrThrow(context, result.found, pending, end, state.key);
+  if ("missing" in last) return created;
+  const match = await confirmCreatedOrThrow(context, last.found, pending, end, state.key);
   return match === "different" ? undefined : created;
 }
 

@@ -264,7 +264,12 @@ function resource(
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, omitted } = compareWithState(context, item, state);
   const isAddressChanged = refreshedState(context, item, state).props.ipAddress !== state.ipAddress;
-  const isSame = drifted.length === 0 && (omitted.length === 0 || hasRevisionOf(item, state));
+  const isHidden =
+    item.revision !== undefined &&
+    context.kind.fields.some(
+      ({ name, wire }) => state.shown?.includes(name) && item.fields[wire] === undefined,
+    );
+  const isSame = drifted.length === 0 && ((omitted.length === 0 && !isHidden) || hasRevisionOf(item, state));
   if (isSame && !isAddressChanged) return item;
   return context.session.finder.gets.complete(item, objectRefOf(context.kind, item.id, state), context);
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 import { FakeClock } from "../polling/fake-clock";
@@ -132,35 +132,23 @@ describe("a token command", () => {
   });
 
   test.each([
-    ["fails", "echo not logged in >&2; exit 3", ["exited with code 3", "reported problem: not logged in"]],
     [
-      "fails silently",
-      "exit 4",
+      "fails",
+      "echo t-1 >&2; exit 4",
       ["exited with code 4", "Run the token command in the program's folder to see the error."],
     ],
     ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
-    ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
+    ["doesn't exist", "no-such-command-anywhere", ["exited with code 127"]],
     ["prints nothing", "true", ["the output of the token command", "is empty"]],
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
     ["prints more", "echo your token is t-1", ["contains more than a token"]],
     ["prints endlessly", "yes t-1", ["printed over a million characters instead of a token"]],
-  ])("that %s fails with a hint that doesn't contain its output", async (_what, command, hints) => {
+  ])("that %s fails with a hint that doesn't contain what it has printed", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));
     for (const hint of hints) expect(words).toContain(hint);
     expect(words).not.toContain("t-1");
   });
-
-  test.each(["secret-token-1", "export TOKEN=secret-token-1", '{"token":"secret\\u002dtoken-1"}'])(
-    "that prints %j fails without showing its standard error, which may repeat the token",
-    async (output) => {
-      const words = await failureOf(
-        fromCommand(`echo '${output}'; echo 'cannot store secret-token-1' >&2; exit 1`),
-      );
-      expect(words).toContain("Run the token command in the program's folder to see the error.");
-      expect(words).not.toContain("secret-token");
-    },
-  );
 
   test.each([
     ["ignores SIGTERM", (child: string) => `trap "" TERM; ${child}; echo t-1`],
@@ -235,28 +223,6 @@ test("the token's origin doesn't contain the text of the command, which may cont
   expect(source.origin).not.toContain("hunter22");
 });
 
-test.each([
-  "4f9c2b7d1e8a6035",
-  "'4f9c2b7d1e8a6035'",
-  "$SOME_TOKEN",
-  'cat "$SOME_TOKEN"',
-  "cat < $SOME_TOKEN",
-  "$(echo 4f9c2b7d1e8a6035)",
-])("a token that was used as a command or as a file by mistake isn't shown: %s", async (value) => {
-  vi.stubEnv("SOME_TOKEN", "4f9c2b7d1e8a6035");
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
-  const words = await wordsOf(source.get());
-  expect(words).toMatch(/exited with code/);
-  expect(words).not.toContain("4f9c2b7d1e8a6035");
-});
-
-test("an error names the program that the shell doesn't find if the command has arguments", async () => {
-  const value = "none-such-login --print-token";
-  const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
-  expect(await wordsOf(source.get())).toContain("none-such-login");
-});
-
 test("a command that reads its input gets the end of the file immediately", async () => {
   const source = tokenSource(
     { kind: "tokenCommand", value: "read answer; echo t-1", source: "the setting" },
@@ -264,13 +230,3 @@ test("a command that reads its input gets the end of the file immediately", asyn
   );
   expect(await source.get()).toBe("t-1");
 }, 30_000);
-
-test("a token that the command has printed before is removed from its standard error", async () => {
-  const first = inFolder("first");
-  const value = `test -e '${first}' || { touch '${first}'; echo pat_never-to-be-seen; exit 0; }; echo "+ curl -H 'Bearer pat_never-to-be-seen'" >&2; exit 22`;
-  const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
-  expect(await source.get()).toBe("pat_never-to-be-seen");
-  const words = await wordsOf(source.renew("pat_never-to-be-seen"));
-  expect(words).toMatch(/exited with code 22.*Bearer \[secret\]/s);
-  expect(words).not.toContain("never-to-be-seen");
-});

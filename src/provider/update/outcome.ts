@@ -197,7 +197,9 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
     .map(({ property }) => property);
   const unapplied = propertiesIn(seen.object).filter((compared) => {
     const { field, property, isShown, now } = compared;
-    const isAsBefore = isShown && sameValue(field, now, valuesBefore.get(property));
+    // An earlier update of unknown outcome may be applied before this one.
+    const isEarlier = property === field.name && sameValue(field, now, change.former?.[field.name]);
+    const isAsBefore = isShown && (isEarlier || sameValue(field, now, valuesBefore.get(property)));
     const isOtherwise = contradicts(compared) && contradicted.includes(property) && !isNotReturned(compared);
     const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
     return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));
