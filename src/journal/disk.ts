@@ -35,11 +35,11 @@ export class Files {
     return (await unlessMissing(this.disk.readdir(folder))) ?? [];
   }
 
-  /** Removes files that are older than the limit for their suffix, in milliseconds. */
+  /** Removes the journal's files that are older than the limit for their suffix, in milliseconds. The folder may also contain other files. */
   async removeOld(folder: string, keptMs: Readonly<Record<string, number>>): Promise<void> {
     const removals = (await this.namesIn(folder)).map(async (name) => {
       const [, forMs] = Object.entries(keptMs).find(([ending]) => name.endsWith(ending)) ?? [];
-      if (forMs === undefined) return;
+      if (forMs === undefined || !/^[\da-f]{24}[.-]/.test(name)) return;
       const file = path.join(folder, name);
       const { mtimeMs } = await this.disk.stat(file);
       if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);

@@ -164,6 +164,7 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
     }
     if (end.kind === "failed" && end.object) {
       const { operation } = end;
+      await journal.extend(key, { id: end.object.id }); // the engine saves the object
       throw partialCreation(context, end.error, inputs, { ...pending, operation, failed: true });
     }
     await journal.remove(key);

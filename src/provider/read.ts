@@ -55,8 +55,11 @@ export async function read(
   if (isPlaceholder(id) && isFirstLookup(state)) return notFound(context, id, state);
   const pending = state.pending;
   const { resultId } = context.session.client;
-  if (isPlaceholder(id) || pending?.key !== undefined)
-    return readUnfinishedCreation(context, id, state, pending);
+  if (isPlaceholder(id) || pending?.key !== undefined) {
+    const found = await readUnfinishedCreation(context, id, state, pending);
+    if (found === undefined) await context.session.journal.remove(pending?.key);
+    return found;
+  }
   const { otherId, ...others } = pending ?? {};
   // A different object may now have the former id.
   if (otherId !== undefined && (await lookUp(context, otherId, state)) !== undefined)
@@ -227,7 +230,6 @@ async function readUnfinishedCreation(
   if (real === undefined) {
     if (isMade) return unchanged;
     await warnOfSameNamed(context, unchanged.inputs, pending);
-    await journal.remove(pending.key);
     return undefined;
   }
   if (isPlaceholder(id) && pending.imported?.includes(real)) return unchanged; // another resource manages the object

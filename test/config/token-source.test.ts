@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 import { FakeClock } from "../polling/fake-clock";
-import { type HeldToken, NOTHING, tokenSource, wordsOf } from "./sources";
+import { type HeldToken, NOTHING, tokenSource } from "./sources";
 
 let folder: string;
 beforeEach(() => {

@@ -93,7 +93,7 @@ describe("docs/emulator.md: in code", () => {
     const members = Object.entries(Object.getOwnPropertyDescriptors(Controls.prototype)).map(
       ([name, { value }]) => (value ? `${name}()` : name),
     );
-    const own = ["constructor()", "settled()", "kindOf()"];
+    const own = ["constructor()", "currentState()", "kindOf()"];
     expect([...named, ...own].sort()).toEqual(members.sort());
   });
 

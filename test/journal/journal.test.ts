@@ -345,11 +345,15 @@ describe("a file whose name is this resource's and whose content is another's", 
   });
 });
 
-test("files that killed processes have left behind are removed after a day, and records of deletions after 30 days", async () => {
+test("files that killed processes have left behind are removed after a day, records of deletions after 30 days, and other files never", async () => {
   const { journal, dir, files } = opened();
   await journal.begin(begun());
   const folder = path.dirname(files()[0] ?? "");
-  const ages = { "new.tmp": 0, "old.tmp": 2, "new.discarded": 29, "old.discarded": 31, "old.given-up": 31 };
+  const own = "0123456789abcdef01234567";
+  const ages = {
+    ...{ [`${own}-1.tmp`]: 0, [`${own}-2.tmp`]: 2, "other.tmp": 2 },
+    ...{ [`${own}.discarded`]: 29, [`${own}.2.discarded`]: 31, [`${own}.given-up`]: 31 },
+  };
   for (const [name, days] of Object.entries(ages)) {
     writeFileSync(path.join(folder, name), "");
     const at = (Date.now() - days * DAY_MS) / 1000;
@@ -357,5 +361,5 @@ test("files that killed processes have left behind are removed after a day, and 
   }
   expect(await opened({ dir }).journal.find(begun().resource)).toMatchObject({ key: "key-1" });
   const kept = readdirSync(folder).filter((name) => !name.endsWith(".jsonl"));
-  expect(kept.sort()).toEqual(["new.discarded", "new.tmp"]);
+  expect(kept.sort()).toEqual([`${own}-1.tmp`, `${own}.discarded`, "other.tmp"]);
 });

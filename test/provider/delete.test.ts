@@ -309,3 +309,15 @@ test.each([400, 409, 422, 423])(
     expect(service.emulator.instances.size).toBe(0);
   },
 );
+
+test("an instance is deleted even if a damaged record contains the operation of another creation", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  const [operation = ""] = service.emulator.operations.keys();
+  await web.up({ image: "debian-14" });
+  const { id, inputs, state } = web.inState();
+  const url = `${service.emulator.endpoint}/operations/${operation}`;
+  web.saved = { id, inputs, state: { ...state, __pending: { key: "", operation: { id: operation, url } } } };
+  expect(await web.destroy()).toBeUndefined();
+  expect(service.emulator.instances.size).toBe(0);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../src/model/state";
 import type { HostProvider } from "../../src/provider/host";
+import { unmarked } from "./marked";
 import { oneInstance } from "./one-instance";
 import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "./samples";
 import { changed, existingInstance, existingProject, failureOf, type Saved, startService } from "./service";
@@ -419,4 +420,33 @@ test("a new instance stays in the state if reads don't return it for some second
   const { id, state } = web.inState();
   const { instances } = await service.newProviders();
   expect(await instances.read(id, state)).toMatchObject({ id });
+});
+
+test.each([{}, { publicIp: "auto" }])(
+  "a refresh of several unchanged instances reads only a list: %j",
+  async (args) => {
+    const { service, web } = await oneInstance({ behaviour: { revision: "header" } });
+    await web.up(args);
+    const { id, state } = web.inState();
+    const { instances } = await service.newProviders();
+    const other = service.emulator.addInstance({ name: "other", project: web.project });
+    service.emulator.clearRequests();
+    await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
+    expect(service.emulator.requests.map(({ path }) => path)).not.toContain(`/v1/instances/${id}`);
+  },
+);
+
+test("an instance can be updated after a refresh of several instances that doesn't return its former labels", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  const { id } = web.inState();
+  service.emulator.edit(id, { labels: { owner: "ops" } });
+  await web.refresh();
+  service.emulator.edit(id, { labels: undefined });
+  const { instances } = await service.newProviders();
+  const { state } = web.inState();
+  const [{ props, inputs }] = await Promise.all([instances.read(id, state), instances.read("other", state)]);
+  if (props === undefined || inputs === undefined) throw new Error("not found");
+  web.saved = { id, state: unmarked(props), inputs: unmarked(inputs) };
+  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
 });

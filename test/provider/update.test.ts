@@ -327,14 +327,25 @@ test("SSH keys can be changed at a service that always returns null for them", a
   expect([...service.emulator.instances.values()][0]?.fields).toMatchObject({ ssh_keys: sshKeys });
 });
 
-test.each(["0.0.0.0", "::"])("%s is not an address", async (none) => {
+test("SSH keys that the service ignores are an error if it returns null only for empty lists", async () => {
+  const { service, web } = await oneInstance({ behaviour: { absentValues: "null" } });
+  await web.up({ sshKeys: [] });
+  service.emulator.ignoreUpdatesOf("ssh_keys");
+  expect(await web.up({ sshKeys: [SSH_KEY] })).toContain("did not change sshKeys");
+});
+
+test.each([
+  ["0.0.0.0", "ip_address"],
+  ["::", "ip_address"],
+  ["0.0.0.0", "public_ip"],
+])("%s in %s is not an address", async (none, name) => {
   let address = none;
-  const spelling = (now: object): object => ({ ...now, public_ip: null, ip_address: address });
+  const spelling = (now: object): object => ({ ...now, public_ip: null, ip_address: null, [name]: address });
   const { service, web } = await oneInstance({ behaviour: { spelling } });
   await web.up();
   expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
   const put = service.emulator.requests.findLast(({ method }) => method === "PUT");
-  expect(JSON.parse(put?.body ?? "")).not.toHaveProperty("public_ip");
+  expect(JSON.parse(put?.body ?? "").public_ip ?? null).toBeNull();
 
   address = "203.0.113.9";
   await web.up({ flavor: "m1.large", publicIp: address });

@@ -235,6 +235,19 @@ export class Rounds {
     this.breaches.push(`${resource}: ${what}\n${this.setting.world.story(`${resource}-`)}`);
   }
 
+  /**
+   * After a failure without a link to an object, the provider warns about objects with the same name. Some belong to somebody else. It also
+   * warns if a new object has the id of a deleted one.
+   */
+  private isUnexpected(warning: string): boolean {
+    const [, kind, id] = /(project|instance) (\S+) no longer exists: another/.exec(warning) ?? [];
+    const isReused =
+      (kind === "project" || kind === "instance") &&
+      id !== undefined &&
+      this.setting.world.wasDeleted(kind, id);
+    return !isReused && !warning.includes("but the creation may have left an object");
+  }
+
   private judge(): void {
     const { emulator, world, leaks, calls, warnings } = this.setting;
     const states = this.slots.map(({ resource }) => resource.entries);
@@ -245,7 +258,7 @@ export class Rounds {
       ...calls.strays.splice(0).map((name) => `"${name}" was created by no call`),
       ...warnings
         .splice(0)
-        .filter(isUnexpected)
+        .filter((message) => this.isUnexpected(message))
         .map((message) => `the provider warned: ${message}\n${world.storyOf(message)}`),
     ];
     this.breaches.push(...found);
@@ -256,9 +269,4 @@ export class Rounds {
 
 function begun(action: Action, slot: Slot): Operation {
   return { action, slot, runs: 0, requests: 0 };
-}
-
-/** After a failure without a link to an object, the provider warns about objects with the same name. Some belong to somebody else. */
-function isUnexpected(warning: string): boolean {
-  return !warning.includes("but the creation may have left an object");
 }

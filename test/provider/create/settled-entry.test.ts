@@ -100,3 +100,37 @@ test("the obsolete entry of an instance that was deleted outside of Pulumi doesn
   expect(await web.up()).toBeUndefined();
   await web.expectOne();
 });
+
+describe("the entry of a failed creation whose object the state records", () => {
+  async function failed() {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    expect(await web.up()).toContain("as failed");
+    const { id } = web.inState();
+    expect(await web.entry()).toMatchObject({ id });
+    return { emulator: service.emulator, web, id };
+  }
+
+  test("is removed together with the object", async () => {
+    const { emulator, web } = await failed();
+    expect(await web.destroy()).toBeUndefined();
+    expect(await web.entry()).toBeUndefined();
+    for (const one of emulator.operations.keys()) emulator.remove(one, "operation");
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("doesn't cause the deletion of an object that the user has removed from the state", async () => {
+    const { emulator, web, id } = await failed();
+    web.saved = undefined;
+    await web.up();
+    expect(emulator.instances.has(id)).toBe(true);
+  });
+
+  test("is removed by a refresh that doesn't find an object", async () => {
+    const { emulator, web, id } = await failed();
+    emulator.remove(id);
+    await web.refresh();
+    expect(await web.entry()).toBeUndefined();
+  });
+});

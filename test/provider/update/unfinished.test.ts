@@ -326,3 +326,14 @@ describe("an update whose outcome is unknown", () => {
     await web.expectOne();
   });
 });
+
+test("an update without an operation isn't confirmed by a slow earlier update with another value", async () => {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202, acceptedReply: "bare" } });
+  await web.up({ name: "web" });
+  service.emulator.behaviour.operationMs = 60_000;
+  expect(await web.up({ name: "front", __timeouts: { update: "5s" } })).toBeDefined();
+  await service.clock.sleep(30_000);
+  expect(await web.up({ name: undefined, __timeouts: { update: "5m" } })).toBeUndefined();
+  const { id, state } = web.inState();
+  expect(service.emulator.instances.get(id)?.fields.name).toBe(state.name);
+});
