@@ -24,12 +24,14 @@ export interface Claims {
 
 const isGood = ({ status }: Exchange): boolean => status >= 200 && status < 300;
 
+const FOREIGN_ITEM = /"id":[^,]*,"project":[^,]*,"name":"ins-foreign"/;
+
 export function claimsOf(scene: Scene): Claims {
   const { one, served } = scene;
   const list = `/v1/${one.kind}s`;
   const isThere = (id: string): boolean => scene.objects().has(id);
 
-  /** Returns whether a list omitted the object, or a reply showed it as deleted. */
+  /** Returns whether a list omitted the object or showed the foreign object under its id, or a reply showed it as deleted. */
   function wasSeenAbsent(id: string, from: number): boolean {
     return served.exchanges
       .slice(from)
@@ -40,7 +42,9 @@ export function claimsOf(scene: Scene): Claims {
           (/deleted|terminated/i.test(seen.text)
             ? [list, `${list}/${id}`].includes(seen.path)
             : seen.path === list &&
-              ![id, Number(id)].some((one) => seen.text.includes(`"id":${JSON.stringify(one)},`))),
+              ![id, Number(id)].some((one) =>
+                seen.text.replace(FOREIGN_ITEM, "").includes(`"id":${JSON.stringify(one)},`),
+              )),
       );
   }
 
