@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { ApiObject } from "../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
-import { hasFingerprint, referencedValue } from "../model/changes";
+import { hasFingerprint } from "../model/changes";
 import { generateKey } from "../model/idempotency-key";
 import { initialOutputs } from "../model/outputs";
+import { remoteTextOf } from "../model/remote-values";
 import { type Field, isMap, type Kind, projectKind, type WireFields } from "../model/resource-fields";
 import { type Properties, toBag } from "../model/state";
 import { providerText, typeTokens } from "../package";
@@ -101,7 +102,7 @@ function toArguments(kind: Kind, object: WireFields) {
     const { name, wire, type, addressFields } = field;
     // Some services return whether the instance has a public address instead of the mode.
     const isFlag = addressFields !== undefined && typeof object[wire] === "boolean";
-    const mode = isFlag ? undefined : convert(type, referencedValue(field, object[wire]));
+    const mode = isFlag ? undefined : convert(type, remoteTextOf(field, object[wire]));
     // Without a mode, the program must declare the public address, because an update would otherwise remove it.
     const value = mode ?? publicAddressIn(field, object);
     if (isMap(value) && type === "labels") {

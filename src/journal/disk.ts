@@ -13,7 +13,7 @@ export type Disk = Pick<
 export const systemDisk: Disk = fs;
 
 /** The suffix of a file while it is being written or removed. */
-export const TEMPORARY_SUFFIX = ".tmp";
+export const TEMPORARY_SUFFIX = ".cloudinfra-tmp";
 
 /** Checks the content of a file before the file is changed or removed. */
 type TextCheck = (text: string) => boolean;
@@ -35,11 +35,11 @@ export class Files {
     return (await unlessMissing(this.disk.readdir(folder))) ?? [];
   }
 
-  /** Removes the journal's files that are older than the limit for their suffix, in milliseconds. The folder may also contain other files. */
+  /** Removes files that are older than the limit for their suffix, in milliseconds. */
   async removeOld(folder: string, keptMs: Readonly<Record<string, number>>): Promise<void> {
     const removals = (await this.namesIn(folder)).map(async (name) => {
       const [, forMs] = Object.entries(keptMs).find(([ending]) => name.endsWith(ending)) ?? [];
-      if (forMs === undefined || !/^[\da-f]{24}[.-]/.test(name)) return;
+      if (forMs === undefined) return;
       const file = path.join(folder, name);
       const { mtimeMs } = await this.disk.stat(file);
       if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);

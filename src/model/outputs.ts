@@ -256,17 +256,25 @@ const ADDRESS_OUTPUT = "ipAddress";
  * contained the field, and the reply at a later revision omits it. Only replies from the object's own URL are considered.
  */
 export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
-  const { shown = [], revision } = state;
+  const { revision } = state;
   const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
   if (!object.isFromOwnUrl || !isChanged) return object;
-  const removed = fields.filter(
-    ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
-  );
+  const absent = omittedFields(fields, object, state).map((name) => [name, null]);
+  return { ...object, fields: { ...object.fields, ...Object.fromEntries(absent) } };
+}
+
+/** Returns the fields that an earlier reply contained, and that the given one omits. */
+export function omittedFields(
+  fields: readonly Field[],
+  object: ApiObject,
+  { shown = [] }: Recorded,
+): string[] {
+  const isOmitted = ({ name, wire }: Field): boolean =>
+    shown.includes(name) && object.fields[wire] === undefined;
   const addresses = shown.includes(ADDRESS_OUTPUT)
     ? fields.filter((field) => addressesIn(field, object.fields).length === 0).flatMap(addressFieldsBeside)
     : [];
-  const absent = [...removed.map(({ wire }) => wire), ...addresses].map((name) => [name, null]);
-  return { ...object, fields: { ...object.fields, ...Object.fromEntries(absent) } };
+  return [...fields.filter(isOmitted).map(({ wire }) => wire), ...addresses];
 }
 
 const DIGEST_CHARACTERS = 12;

@@ -27,8 +27,8 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
 }
 
 /**
- * Returns the value of a string field or of a reference. An empty string and the address 0.0.0.0 are treated as null. If a boolean replaces the public address,
- * `false` is treated as null, and `true` as the last of the `own` values that isn't a word for "no address".
+ * Returns the value of a string field or of a reference. An empty string and the address 0.0.0.0 are treated as null. If a boolean
+ * replaces the public address, `false` is treated as null, and `true` as the last of the `own` values that isn't a word for "no address".
  */
 export function remoteTextOf(field: Field, remote: unknown, ...own: unknown[]): unknown {
   if (remote === "" || (field.addressFields !== undefined && isUnassigned(remote))) return null;

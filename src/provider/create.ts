@@ -139,6 +139,7 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
   for (let key = firstKey, tries = 1; ; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     tracker.claim(key, urn);
+    tracker.extend(urn, { unsaved: key });
     const other = await journal.begin({ urn, ...lineage, ...pending });
     // Two processes that continue the same failed creation derive the same key, so the service creates only one object (§4.7).
     if (other !== undefined && other.key !== key) throw createdElsewhere();

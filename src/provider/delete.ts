@@ -80,7 +80,7 @@ async function isUnfinished(context: Context, purpose: CreationPurpose): Promise
   if (entry === undefined) return false;
   // Without a program, it is unknown whether the state contains the object. If the state contains the object, its deletion removes the
   // entry. Otherwise, a warning at the end of the run mentions the object.
-  if (entry.id !== undefined && tracker.urn === undefined) return false;
+  if (entry.id !== undefined && tracker.holderOf(purpose.replaces) === undefined) return false;
   if (entry.id === undefined || !(await isLive(context, entry.id))) return true;
   // If the engine saves the state only at the end, only the entry would record the replacement after the process was killed.
   if (!entry.isKept) await journal.remove(entry.key);

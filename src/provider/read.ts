@@ -2,7 +2,7 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/changes";
 import { compareRemoteValues, type DriftResult } from "../model/drift";
-import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
+import { omittedFields, outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { hasSameCharacters } from "../model/property-comparison";
 import { toProgramValue, withRecordedKeyCase } from "../model/remote-values";
@@ -264,15 +264,13 @@ function resource(
  * the recorded revision, omitted values are unchanged.
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
+  const { fields } = context.kind;
   const { drifted, omitted } = compareWithState(context, item, state);
-  const isAddressChanged = refreshedState(context, item, state).props.ipAddress !== state.ipAddress;
-  const isHidden =
-    item.revision !== undefined &&
-    context.kind.fields.some(
-      ({ name, wire }) => state.shown?.includes(name) && item.fields[wire] === undefined,
-    );
-  const isSame = drifted.length === 0 && ((omitted.length === 0 && !isHidden) || hasRevisionOf(item, state));
-  if (isSame && !isAddressChanged) return item;
+  const { ipAddress, revision } = refreshedState(context, item, state).props;
+  const isSame = drifted.length === 0 && ipAddress === state.ipAddress;
+  const isRevisionLost = revision === undefined && state.revision !== undefined;
+  const isWhole = omitted.length === 0 && omittedFields(fields, item, state).length === 0 && !isRevisionLost;
+  if (isSame && (isWhole || hasRevisionOf(item, state))) return item;
   return context.session.finder.gets.complete(item, objectRefOf(context.kind, item.id, state), context);
 }
 

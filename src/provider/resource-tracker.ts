@@ -36,6 +36,8 @@ export interface TrackedResource {
   readonly imported?: string | undefined;
   /** The id in the `import` option when the state was saved. The object with this id is already imported. */
   readonly importedBefore?: string | undefined;
+  /** The key of a creation that create has started and not finished. If the engine repeats create, it hasn't saved the object. */
+  readonly unsaved?: string | undefined;
   /** The former URNs of the resource, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
   /** The endpoint of the unfinished creation that the state records. */
@@ -116,7 +118,10 @@ export class ResourceTracker {
 
   extend(
     urn: string,
-    more: Pick<TrackedResource, "resumes" | "displaces" | "entry" | "formerUrns" | "importedBefore">,
+    more: Pick<
+      TrackedResource,
+      "resumes" | "displaces" | "entry" | "unsaved" | "formerUrns" | "importedBefore"
+    >,
   ): void {
     this.resources.set(urn, { ...this.get(urn), ...more });
   }

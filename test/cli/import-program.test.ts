@@ -50,6 +50,7 @@ const usual = { project: "prj-1", name: "web", image: "debian-13", flavor: "smal
 describe("an instance is declared as the service returns it", () => {
   it.each([
     ["without a public address", { public_ip: "" }, {}],
+    ["without a public address, which the service shows as 0.0.0.0", { public_ip: "0.0.0.0" }, {}],
     ["without keys and labels", { ssh_keys: [], labels: {}, public_ip: null }, {}],
     [
       "with its public address, if the service shows no mode",

@@ -349,10 +349,9 @@ test("files that killed processes have left behind are removed after a day, reco
   const { journal, dir, files } = opened();
   await journal.begin(begun());
   const folder = path.dirname(files()[0] ?? "");
-  const own = "0123456789abcdef01234567";
   const ages = {
-    ...{ [`${own}-1.tmp`]: 0, [`${own}-2.tmp`]: 2, "other.tmp": 2 },
-    ...{ [`${own}.discarded`]: 29, [`${own}.2.discarded`]: 31, [`${own}.given-up`]: 31 },
+    ...{ "new.cloudinfra-tmp": 0, "old.cloudinfra-tmp": 2, "other.tmp": 2 },
+    ...{ "new.discarded": 29, "old.discarded": 31, "old.given-up": 31 },
   };
   for (const [name, days] of Object.entries(ages)) {
     writeFileSync(path.join(folder, name), "");
@@ -361,5 +360,5 @@ test("files that killed processes have left behind are removed after a day, reco
   }
   expect(await opened({ dir }).journal.find(begun().resource)).toMatchObject({ key: "key-1" });
   const kept = readdirSync(folder).filter((name) => !name.endsWith(".jsonl"));
-  expect(kept.sort()).toEqual([`${own}-1.tmp`, `${own}.discarded`, "other.tmp"]);
+  expect(kept.sort()).toEqual(["new.cloudinfra-tmp", "new.discarded", "other.tmp"]);
 });

@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
 import type { Properties } from "../../src/model/state";
 import type { HostProvider } from "../../src/provider/host";
 import { unmarked } from "./marked";
-import { oneInstance } from "./one-instance";
+import { type OneInstance, oneInstance } from "./one-instance";
 import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "./samples";
-import { changed, existingInstance, existingProject, failureOf, type Saved, startService } from "./service";
+import {
+  changed,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Saved,
+  type Service,
+  startService,
+} from "./service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 const refreshed = (provider: HostProvider, { id, state }: Saved) => provider.read(id, state);
@@ -436,17 +445,53 @@ test.each([{}, { publicIp: "auto" }])(
   },
 );
 
-test("an instance can be updated after a refresh of several instances that doesn't return its former labels", async () => {
-  const { service, web } = await oneInstance();
-  await web.up();
-  const { id } = web.inState();
-  service.emulator.edit(id, { labels: { owner: "ops" } });
-  await web.refresh();
-  service.emulator.edit(id, { labels: undefined });
-  const { instances } = await service.newProviders();
-  const { state } = web.inState();
-  const [{ props, inputs }] = await Promise.all([instances.read(id, state), instances.read("other", state)]);
-  if (props === undefined || inputs === undefined) throw new Error("not found");
-  web.saved = { id, state: unmarked(props), inputs: unmarked(inputs) };
-  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+describe("a refresh of several instances from a list", () => {
+  async function refreshFromList(service: Service, web: OneInstance): Promise<void> {
+    const { id, state } = web.inState();
+    const { instances } = await service.newProviders();
+    const [{ props, inputs }] = await Promise.all([
+      instances.read(id, state),
+      instances.read("other", state),
+    ]);
+    if (props === undefined || inputs === undefined) throw new Error("not found");
+    web.saved = { id, state: unmarked(props), inputs: unmarked(inputs) };
+  }
+
+  test("that doesn't return the former labels doesn't prevent an update", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const { id } = web.inState();
+    service.emulator.edit(id, { labels: { owner: "ops" } });
+    await web.refresh();
+    service.emulator.edit(id, { labels: undefined });
+    await refreshFromList(service, web);
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+  });
+
+  test("without revisions doesn't hide that a value is removed later", async () => {
+    const { service, web } = await oneInstance({ behaviour: { revision: "header" } });
+    await web.up({ labels: { team: "web" } });
+    const { id } = web.inState();
+    service.emulator.edit(id, { status: "stopped" });
+    await refreshFromList(service, web);
+    expect(web.inState().state.revision).toBeDefined();
+    service.emulator.edit(id, { labels: undefined });
+    await refreshFromList(service, web);
+    expect(web.inState().inputs.labels).not.toEqual({ team: "web" });
+  });
+
+  test.each<Partial<Behaviour>>([{ revision: "header" }, { unshown: ["public_ip"] }])(
+    "doesn't keep an unmanaged address that somebody has removed: %j",
+    async (behaviour) => {
+      const { service, web } = await oneInstance({ behaviour });
+      await web.up();
+      const { id } = web.inState();
+      service.emulator.edit(id, { public_ip: "auto" });
+      await web.refresh();
+      expect(web.inState().state.ipAddress).toBeDefined();
+      service.emulator.edit(id, { public_ip: undefined });
+      await refreshFromList(service, web);
+      expect(web.inState().state.ipAddress).toBeUndefined();
+    },
+  );
 });

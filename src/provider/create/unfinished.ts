@@ -88,7 +88,10 @@ export async function findUnfinishedCreation(
   const entry = await session.journal.read(isFormer ? { urn } : resumes);
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
-  if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
+  // With an error hook, the engine repeats a failed create without saving its object (I3).
+  const mayBeSaved = entry.key !== seen.unsaved;
+  if (placeholder === undefined)
+    return { ...unfinishedFromEntry(entry, seen.keyAt), id: mayBeSaved ? entry.id : undefined };
   if (placeholder.key === entry.key || isRetry(entry, placeholder)) return placeholder;
   const unfinished = unfinishedFromEntry(entry, seen.keyAt);
   const isLater = entry.at >= (placeholder.at ?? 0);

@@ -198,8 +198,10 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
   const unapplied = propertiesIn(seen.object).filter((compared) => {
     const { field, property, isShown, now } = compared;
     // An earlier update of unknown outcome may be applied before this one.
-    const isEarlier = property === field.name && sameValue(field, now, change.former?.[field.name]);
-    const isAsBefore = isShown && (isEarlier || sameValue(field, now, valuesBefore.get(property)));
+    const { former = {} } = change;
+    const isEarlier = property === field.name && Object.hasOwn(former, property);
+    const known = [valuesBefore.get(property), ...(isEarlier ? [former[property]] : [])];
+    const isAsBefore = isShown && known.some((value) => sameValue(field, now, value));
     const isOtherwise = contradicts(compared) && contradicted.includes(property) && !isNotReturned(compared);
     const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
     return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { oneInstance, URN } from "../one-instance";
+import { errorOf, existingInstance } from "../service";
 
 describe("the journal entry of a creation that the state records is obsolete", () => {
   test("and diff removes it without a change", async () => {
@@ -132,5 +133,29 @@ describe("the entry of a failed creation whose object the state records", () => 
     emulator.remove(id);
     await web.refresh();
     expect(await web.entry()).toBeUndefined();
+  });
+
+  test("doesn't protect the object if an error hook repeats the creation, because the engine hasn't saved it", async () => {
+    const { service, web } = await oneInstance({ behaviour: { uniqueNames: true } });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    const process = await web.process();
+    const { inputs } = await process.check({}, web.news());
+    expect(await errorOf(process.create(inputs))).toBeDefined();
+    const { id } = await process.create(inputs);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  });
+
+  test("causes no warning if the object was a replacement, and the program no longer contains the resource", async () => {
+    const { service, web } = await oneInstance();
+    const other = await existingInstance(service, { name: "other", __urn: `${URN}-other` });
+    await web.up({ name: undefined });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up({ name: undefined, image: "debian-14" });
+    const process = await web.process();
+    const { inputs } = await process.check(other.inputs, { ...other.inputs });
+    await process.diff(other.id, other.state, inputs);
+    for (const { id, state } of [...web.replaced, web.inState()]) await process.delete(id, state);
+    expect([...service.emulator.instances.keys()]).toEqual([other.id]);
+    expect(service.warnings).toEqual([]);
   });
 });
