@@ -199,7 +199,7 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
+/** The minimum time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
 const LAST_READ_MS = 1_000;
 /** The number of retries. Because the pauses double, 3 retries take 3.5 s, and 6 take 30.5 s, the time that a list may lag behind writes. */
 const RETRIES = { lag: 3, "catching up": 6, deadline: Number.POSITIVE_INFINITY } as const;
@@ -215,11 +215,15 @@ export async function readUntil<T>(
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
   const { deadline, signal, session } = context;
+  const { clock } = session;
+  let startedMs = clock.now();
   let seen = await read();
   for (let count = 0; !isShown(seen) && count < RETRIES[patienceFor(seen)]; count++) {
-    const left = remainingMs(deadline, session.clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
+    const reservedMs = Math.max(Math.min(LAST_READ_MS, deadline.ms / 10), 2 * (clock.now() - startedMs));
+    const left = remainingMs(deadline, clock) - reservedMs;
     if (left <= 0) break;
-    await session.clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** count, MAX_PAUSE_MS, left), signal);
+    await clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** count, MAX_PAUSE_MS, left), signal);
+    startedMs = clock.now();
     seen = await read();
   }
   return seen;

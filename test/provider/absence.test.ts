@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CloudInfraError } from "../../src/diagnostics/error";
 import type { Emulator } from "../../src/emulator";
 import { instanceKind, projectKind } from "../../src/model/resource-fields";
-import { deadlineIn } from "../../src/polling/clock";
-import { findOrConfirmAbsence } from "../../src/provider/absence";
+import { deadlineIn, remainingMs } from "../../src/polling/clock";
+import { findOrConfirmAbsence, readUntil } from "../../src/provider/absence";
 import { ObjectFinder } from "../../src/provider/lookup/object-finder";
 import type { ObjectRef } from "../../src/provider/lookup/object-getter";
 import { FakeClock } from "../polling/fake-clock";
@@ -276,4 +276,21 @@ test("a refresh removes a new instance that somebody has deleted if the service 
   service.emulator.remove(web.inState().id);
   await web.refresh();
   expect(web.saved).toBeUndefined();
+});
+
+test("slow reads are repeated only as long as another one fits before the deadline", async () => {
+  const call = callTo(new FakeService(), instanceKind);
+  const { deadline } = call;
+  const { clock } = call.session;
+  const read = async (): Promise<void> => {
+    await clock.sleep(11_000);
+    expect(remainingMs(deadline, clock)).toBeGreaterThan(0);
+  };
+  await readUntil(
+    call,
+    read,
+    () => false,
+    () => "catching up",
+  );
+  expect(remainingMs(deadline, clock)).toBeLessThan(30_000);
 });

@@ -303,7 +303,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
     await withStack(engine, before, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const { id } = stateOf(await stack.deployment(), "web");
-      emulator.behaviour.operationMs = 6_000;
+      emulator.behaviour.operationMs = 600_000;
       write(
         program(`
           new Instance("server", args, { provider: own, import: "${id}" });
@@ -312,9 +312,11 @@ describeLongOnEngines("an explicit provider", (engine) => {
       );
       const up = stack.run("up");
       await vi.waitFor(() => process.kill(processThatAdopted(tmp), "SIGKILL"), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 50,
       });
+      emulator.behaviour.operationMs = 0;
+      emulator.finishOperations();
       await up;
       expect(emulator.instances.has(String(id))).toBe(true);
       expect(stateOf(await stack.deployment(), "server").id).toBe(id);
