@@ -38,7 +38,13 @@ export function openConnections(options: {
   const { env, authorities, concurrency: connections = DEFAULT_CONCURRENCY } = options;
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
   // Over HTTP/2, undici resends requests after GOAWAY and REFUSED_STREAM. One attempt could then send several requests.
-  const connect = { timeout: CONNECT_TIMEOUT_MS, allowH2: false, ...trust };
+  // Node's default of 250 ms per address of the host is shorter than some round trips.
+  const connect = {
+    timeout: CONNECT_TIMEOUT_MS,
+    autoSelectFamilyAttemptTimeout: 2_500,
+    allowH2: false,
+    ...trust,
+  };
   const pool = { connections, connect, allowH2: false };
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   // Like curl, the provider accepts a proxy address without a scheme.

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { createSecureServer } from "node:http2";
-import type { AddressInfo } from "node:net";
+import net, { type AddressInfo } from "node:net";
 import { Dispatcher } from "undici";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { connectionsOf, openConnections } from "../../src/api/connections";
 import { formatError } from "../../src/diagnostics/format";
 import { startProxy } from "../config/network";
@@ -184,4 +184,13 @@ describe("NO_PROXY", () => {
       asked: isProxied ? [`CONNECT ${host}:1`] : [],
     });
   });
+});
+
+it("a connection attempt to one of several addresses of a host may take longer than 250 ms", async () => {
+  const connect = vi.spyOn(net, "connect");
+  onTestFinished(() => connect.mockRestore());
+  const { origin } = await startService(inTurn({ body: { items: [] } }));
+  const { client, call } = clientOf(origin);
+  await client.projects.list(call);
+  expect(connect.mock.calls).toEqual([[expect.objectContaining({ autoSelectFamilyAttemptTimeout: 2_500 })]]);
 });
