@@ -264,8 +264,9 @@ export class Lifecycle {
   }
 
   private async extend(creations: ProbeCreation[]): Promise<void> {
-    this.record = { ...this.record, creations };
-    await this.file.write(this.record);
+    const record = { ...this.record, creations };
+    await this.file.write(record);
+    this.record = record;
   }
 
   private send({ kind, body, key }: ProbeCreation): Promise<Accepted> {
