@@ -43,12 +43,22 @@ export async function diffResource(
   const isInUse = checkedWithOlds && !isDeleted;
   const other = isInUse && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
-  if (isNewImport && imported !== id && !isPlaceholder(id)) {
-    const message = `the resource manages ${kind.name} ${id}, but its \`import\` option specifies ${imported}`;
-    const hint =
-      `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
-      "`pulumi state delete <urn>`, and run `pulumi up` again";
-    throw new CloudInfraError("import_differs", message, { hint });
+  if (isNewImport && !isPlaceholder(id)) {
+    if (imported !== id) {
+      const message = `the resource manages ${kind.name} ${id}, but its \`import\` option specifies ${imported}`;
+      const hint =
+        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
+        "`pulumi state delete <urn>`, and run `pulumi up` again";
+      throw new CloudInfraError("import_differs", message, { hint });
+    }
+    // The next create would replace the object.
+    if (pending?.failed) {
+      const message = `the state records ${kind.name} ${id} as failed, so its \`import\` option has no effect`;
+      const hint =
+        `To import ${id}, remove it from the state with \`pulumi state delete <urn>\`, and run \`pulumi up\` again. ` +
+        `To replace ${id}, remove the \`import\` option`;
+      throw new CloudInfraError("import_differs", message, { hint });
+    }
   }
   const isDecided = isInUse && !tracker.isPreview;
   // The entry of a placeholder may contain objects that other resources have imported.

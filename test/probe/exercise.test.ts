@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { CloudInfraError } from "../../src/diagnostics/error";
 import type { Emulator } from "../../src/emulator";
 import { instanceKind } from "../../src/model/resource-fields";
 import { exercise } from "../../src/probe/changing";
-import { Lifecycle, type ProbeRecord, RecordFile } from "../../src/probe/lifecycle";
+import { Lifecycle, type ProbeRecord } from "../../src/probe/lifecycle";
 import type { Finding } from "../../src/probe/report";
 import { listingContext } from "../../src/provider/context";
 import { created, FIELDS, openProbe } from "./probed";
@@ -198,11 +197,12 @@ describe("cleaning up after an interrupted probe", () => {
 });
 
 test("a probe whose record can't be written creates nothing, even during the cleanup", async () => {
-  const { emulator, session, project, record } = await openProbe();
-  const unwritable = new RecordFile(path.join(fileURLToPath(import.meta.url), "journal"), emulator.endpoint);
-  const life = new Lifecycle(session, unwritable, { ...record, project });
+  const { emulator, session, project, file, record } = await openProbe();
+  const full = new CloudInfraError("input_invalid", "the record of the probe can't be written");
+  vi.spyOn(file, "write").mockRejectedValueOnce(full);
+  const life = new Lifecycle(session, file, { ...record, project });
   const creation = life.create("instance", { ...FIELDS, project, name: "probe-1234" });
-  await expect(creation).rejects.toMatchObject({ code: "input_invalid" });
+  await expect(creation).rejects.toBe(full);
   await life.clean();
   expect(emulator.requests.filter(({ method }) => method === "POST")).toEqual([]);
 });

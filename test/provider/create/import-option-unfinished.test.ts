@@ -471,3 +471,14 @@ test("an import and the resumption of an unfinished creation in the same process
     ).toBeLessThan(2);
   }
 });
+
+test("the import of the resource's own object after its failed creation is an error that keeps the object", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+  await web.up({ name: "web" });
+  const { id } = web.inState();
+  expect(await web.up({ name: "web", __import: id })).toContain("pulumi state delete");
+  web.saved = undefined;
+  expect(await web.up({ name: "web", __import: id })).toBeUndefined();
+  expect(idsOf(service)).toEqual([id]);
+});
