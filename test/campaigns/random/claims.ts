@@ -90,7 +90,10 @@ export function claimsOf(scene: Scene): Claims {
     },
     read(id, answer, from) {
       if ("id" in answer) {
-        const mayBeRenamed = one.behaviour.ids === "slug" && one.behaviour.idsFollowNames;
+        const isOtherId = ({ spoiling }: Case["plan"][number]): boolean =>
+          spoiling.kind === "another object" && spoiling.id === answer.id;
+        const followsName = one.behaviour.ids === "slug" && one.behaviour.idsFollowNames;
+        const mayBeRenamed = followsName || one.plan.some(isOtherId);
         if (!isPlaceholder(id) && answer.id !== id && !mayBeRenamed && !scene.isDamaged)
           scene.broke(`read ${answer.id} for ${id}`);
         return;

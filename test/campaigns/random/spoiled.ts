@@ -31,10 +31,12 @@ export function spoiled(plain: Reply, spoiling: Spoiling | undefined, heard: Hea
     text.replaceAll(TOKEN, spelled(heard.token, how)).replaceAll(SECRET, spelled(heard.secret, how));
   const headersOf = (headers: Headers): Headers =>
     Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        Array.isArray(value) ? value.map((one) => inHeader(fill(one))) : inHeader(fill(value)),
-      ]),
+      Object.entries(headers).map(([name, value]) => {
+        // A URL contains a token as one segment.
+        const how = name === "location" ? "percent" : "as it is";
+        const filled = (text: string): string => inHeader(fill(text, how));
+        return [name, Array.isArray(value) ? value.map(filled) : filled(value)];
+      }),
     );
   switch (spoiling?.kind) {
     case undefined:
