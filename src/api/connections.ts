@@ -9,6 +9,8 @@ import { isLoopback } from "./endpoint";
 import { DEFAULT_CONCURRENCY } from "./rate-limiter";
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** The limit for each address of a host, in milliseconds. Node's default of 250 ms is shorter than some round trips. */
+const ADDRESS_TIMEOUT_MS = 2_500;
 
 /** Sends requests over a pool of connections. */
 export interface Connections {
@@ -38,10 +40,9 @@ export function openConnections(options: {
   const { env, authorities, concurrency: connections = DEFAULT_CONCURRENCY } = options;
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
   // Over HTTP/2, undici resends requests after GOAWAY and REFUSED_STREAM. One attempt could then send several requests.
-  // Node's default of 250 ms per address of the host is shorter than some round trips.
   const connect = {
     timeout: CONNECT_TIMEOUT_MS,
-    autoSelectFamilyAttemptTimeout: 2_500,
+    autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MS,
     allowH2: false,
     ...trust,
   };

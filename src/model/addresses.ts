@@ -9,7 +9,7 @@ interface RecordedAddress {
   readonly applied?: { readonly value: unknown } | undefined;
 }
 
-const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|0\.0\.0\.0|::|)$/i;
+const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
 /** Reports whether a `publicIp` value lets the service choose an address. "auto" is the only such mode in the specification (§2.2). */
 export function asksForAddress(value: unknown): value is string {
@@ -23,7 +23,9 @@ export function isUnspecifiedMode(value: unknown): value is string {
 
 /** Reports whether a `publicIp` value is a common word for "no address". */
 export function meansNoAddress(value: unknown): boolean {
-  return value === null || (typeof value !== "object" && NO_ADDRESS.test(String(value).trim()));
+  if (value === null || typeof value === "object") return value === null;
+  const word = String(value).trim();
+  return NO_ADDRESS.test(word) || isUnassigned(word);
 }
 
 /** Returns the addresses in the fields for the public address. Other fields are ignored, because they may contain private addresses. */

@@ -75,14 +75,14 @@ interface ComparedValue {
 
 /** Returns the new value of a property or a label, or `undefined` if nothing has changed. */
 function changeOf(compared: ComparedProperty, isOtherForm = false): ComparedValue | undefined {
-  const { inState: value, known: word, applied, now, isShown, path } = compared;
+  const { inState: value, known, applied, now, isShown, path } = compared;
   const field: Field = path.length > 1 ? { ...compared.field, type: "text" } : compared.field;
-  if (!isShown || sameValue(field, now, word)) return undefined;
+  if (!isShown || sameValue(field, now, known)) return undefined;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, remote: applied.word, isDrifted: !sameValue(field, value, applied.value) };
   if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return undefined; // another reply may contain the recorded form
   if (isOtherForm || isAssignedAddress(compared)) return { value, remote: now, applied };
-  const last = sameValue(field, word, value) ? applied : { value, word };
+  const last = sameValue(field, known, value) ? applied : { value, word: known };
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
@@ -90,7 +90,7 @@ function changeOf(compared: ComparedProperty, isOtherForm = false): ComparedValu
 function joined(
   properties: readonly ComparedProperty[],
   changes: readonly (ComparedValue | undefined)[],
-  word: unknown,
+  recorded: unknown,
 ): ComparedValue | undefined {
   if (changes.every((one) => one === undefined)) return undefined;
   const each = properties.map(({ path: [, key = ""], inState, known, applied }, at) => ({
@@ -101,11 +101,11 @@ function joined(
   const present = each.filter(({ value }) => value !== undefined);
   const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
   const remote = Object.fromEntries(present.map((one) => [one.key, one.remote ?? one.value]));
-  const changedWord = isSameJson(remote, value) ? undefined : remote;
+  const changed = isSameJson(remote, value) ? undefined : remote;
   const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
   return {
     value,
-    remote: isDrifted ? changedWord : word,
+    remote: isDrifted ? changed : recorded,
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };

@@ -160,13 +160,13 @@ async function requireSameForm(context: Context, ref: ObjectRef): Promise<void> 
   });
 }
 
-/** Repeats the lookup of an object, because lists may lag behind writes. */
-export function findListed(
-  context: Context,
-  ref: ObjectRef,
-  patience: Patience = "catching up",
-): Promise<ApiObject | undefined> {
+/**
+ * Repeats the lookup of an object, because reads may lag behind its creation. If the service supports only lists, consecutive lists may come
+ * from the same outdated replica, so the lookup is repeated over 30 s.
+ */
+export function findListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const find = () => findFresh(context, ref);
+  const patience = context.session.finder.gets.isUnsupported(ref) ? "catching up" : "lag";
   return readUntil(context, find, isDefined, () => patience);
 }
 

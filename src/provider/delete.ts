@@ -27,7 +27,7 @@ import {
   unfinishedFromEntry,
   withJournal,
 } from "./create/unfinished";
-import { removeObject } from "./delete/confirmed-deletion";
+import { isRejectedDeletion, removeObject } from "./delete/confirmed-deletion";
 import { isDenied } from "./lookup/object-getter";
 import { isAdoptedAgain, isLive } from "./object-ownership";
 import { neverEndsHint } from "./partial-state";
@@ -100,12 +100,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   const created = await idAfterRename(context, known, state);
   const option = { isRetained: context.session.tracker.isRetained(state), state };
   await removeObject(context, created, state.project, option).catch(async (error: unknown) => {
-    if (
-      !isCloudInfraError(error) ||
-      !["conflict", "refused"].includes(error.code) ||
-      !(await hasEnded(context, state))
-    )
-      throw error;
+    if (!isRejectedDeletion(error) || !(await hasEnded(context, state))) throw error;
     await removeObject(context, await idAfterRename(context, created, state), state.project, option);
   });
   for (const entry of late) await context.session.journal.remove(entry.key);

@@ -154,9 +154,7 @@ async function lookUp(context: Context, id: string, state: Recorded): Promise<Ap
   if (found !== undefined && isManaged(state) && ref.kind === projectKind)
     await forgetDeletionRequest(context, id);
   const isNew = state.keyAt !== undefined && Date.now() - state.keyAt < NEW_MS;
-  // Reads may lag behind the creation. If the service supports only lists, consecutive lists may come from the same outdated replica.
-  const patience = finder.gets.isUnsupported(ref) ? "catching up" : "lag";
-  const object = found === undefined && isNew ? await findListed(context, ref, patience) : found;
+  const object = found === undefined && isNew ? await findListed(context, ref) : found;
   // If only the ETag header contains the actual revision, a field of a list item has a different meaning. List items have no ETag header.
   const isOther = state.isRevisionInHeader && settings.revisionField === undefined;
   return object && isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
@@ -265,8 +263,9 @@ function resource(
  */
 async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { fields } = context.kind;
-  const { drifted, omitted } = compareWithState(context, item, state);
-  const { ipAddress, revision } = refreshedState(context, item, state).props;
+  const compared = compareWithState(context, item, state);
+  const { drifted, omitted } = compared;
+  const { ipAddress, revision } = refreshedState(context, item, state, compared).props;
   const isSame = drifted.length === 0 && ipAddress === state.ipAddress;
   const isRevisionLost = revision === undefined && state.revision !== undefined;
   const isWhole = omitted.length === 0 && omittedFields(fields, item, state).length === 0 && !isRevisionLost;
@@ -292,8 +291,13 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 
-function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
-  const { values, remoteValues, applied } = compareWithState(context, object, state);
+function refreshedState(
+  context: Context,
+  object: ApiObject,
+  state: Recorded,
+  compared: DriftResult = compareWithState(context, object, state),
+): FoundResource {
+  const { values, remoteValues, applied } = compared;
   const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
   const { unmanaged, shown, keepsCase } = hasRevisionOf(object, state) ? state : props;
   return resource(context, object.id, { ...props, unmanaged, shown, keepsCase }, values);

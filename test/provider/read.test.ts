@@ -29,6 +29,15 @@ async function stateAfter(
   return { props: { ...props, __provider }, inputs: { ...inputs, __provider } };
 }
 
+/** Refreshes the instance together with another one, so that the provider reads a list. */
+async function refreshFromList(service: Service, web: OneInstance): Promise<void> {
+  const { id, state } = web.inState();
+  const { instances } = await service.newProviders();
+  const [{ props, inputs }] = await Promise.all([instances.read(id, state), instances.read("other", state)]);
+  if (props === undefined || inputs === undefined) throw new Error("not found");
+  web.saved = { id, state: unmarked(props), inputs: unmarked(inputs) };
+}
+
 describe("a refresh without a change", () => {
   test.each([
     ["absolute links", {}],
@@ -410,14 +419,11 @@ test.each([
     await service.clock.sleep(60_000);
     Object.assign(service.emulator.behaviour, { lagMs: 10_000, lagIn: "lists" });
     await web.up(after);
-    const { id, state } = web.inState();
-    const { instances } = await service.newProviders();
-    const [{ inputs, props }] = await Promise.all([
-      instances.read(id, state),
-      instances.read("other", state),
-    ]);
+    const { ipAddress } = web.inState().state;
+    await refreshFromList(service, web);
+    const { inputs, state } = web.inState();
     expect(inputs).toMatchObject(after);
-    expect(props?.ipAddress).toBe(state.ipAddress);
+    expect(state.ipAddress).toBe(ipAddress);
   },
 );
 
@@ -446,17 +452,6 @@ test.each([{}, { publicIp: "auto" }])(
 );
 
 describe("a refresh of several instances from a list", () => {
-  async function refreshFromList(service: Service, web: OneInstance): Promise<void> {
-    const { id, state } = web.inState();
-    const { instances } = await service.newProviders();
-    const [{ props, inputs }] = await Promise.all([
-      instances.read(id, state),
-      instances.read("other", state),
-    ]);
-    if (props === undefined || inputs === undefined) throw new Error("not found");
-    web.saved = { id, state: unmarked(props), inputs: unmarked(inputs) };
-  }
-
   test("that doesn't return the former labels doesn't prevent an update", async () => {
     const { service, web } = await oneInstance();
     await web.up();

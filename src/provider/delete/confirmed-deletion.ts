@@ -90,11 +90,15 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
     if (!isRecorded && !error.sent) await journal.deletions.remove(object);
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
     // Some services reject the DELETE of an object that has the status "deleted".
-    const isRejected = error.code === "conflict" || error.code === "refused";
-    if (isRejected && (await isMarkedDeleted(context, ref))) return { kind: "none" };
+    if (isRejectedDeletion(error) && (await isMarkedDeleted(context, ref))) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return error;
     throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
   }
+}
+
+/** Reports whether the service rejected a deletion that may succeed later, for example because the object is busy. */
+export function isRejectedDeletion(error: unknown): error is CloudInfraError {
+  return isCloudInfraError(error) && (error.code === "conflict" || error.code === "refused");
 }
 
 /** Reports whether the service returns the object as deleted. If the read fails, the rejection of the deletion is the more useful error. */

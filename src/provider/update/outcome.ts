@@ -189,8 +189,9 @@ function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | u
  * as set: the reply may contain the former values, and the read may contain a later change by another user.
  */
 function unappliedFields(change: Change, seen: Versions): Field[] {
+  const { fields, former = {} } = change;
   const propertiesIn = (object?: ApiObject): ComparedProperty[] =>
-    object === undefined ? [] : propertiesAfter(change.fields, change, object);
+    object === undefined ? [] : propertiesAfter(fields, change, object);
   const valuesBefore = new Map(propertiesIn(seen.before).map(({ property, now }) => [property, now]));
   const contradicted = propertiesIn(seen.own)
     .filter(contradicts)
@@ -198,7 +199,6 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
   const unapplied = propertiesIn(seen.object).filter((compared) => {
     const { field, property, isShown, now } = compared;
     // An earlier update of unknown outcome may be applied before this one.
-    const { former = {} } = change;
     const isEarlier = property === field.name && Object.hasOwn(former, property);
     const known = [valuesBefore.get(property), ...(isEarlier ? [former[property]] : [])];
     const isAsBefore = isShown && known.some((value) => sameValue(field, now, value));
@@ -206,7 +206,7 @@ function unappliedFields(change: Change, seen: Versions): Field[] {
     const isFormer = isAsBefore && !hasNewAddress(compared, seen) && !mayBeSet(compared, change, seen);
     return isToChange(compared) && (isFormer || isOtherwise || isStillPublic(compared, seen));
   });
-  return change.fields.filter((field) => unapplied.some((compared) => compared.field === field));
+  return fields.filter((field) => unapplied.some((compared) => compared.field === field));
 }
 
 function propertiesAfter(fields: readonly Field[], change: Change, object: ApiObject): ComparedProperty[] {
