@@ -49,10 +49,10 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     const { skipsCheckpoints } = plan;
     const how = targeted(scene, task);
     if (how.targets?.length === 0) break; // without a target, `destroy` would delete everything
-    const one = await killed(scene, task, { kill, how: { ...how, skipsCheckpoints } });
+    const { made: one, output } = await killed(scene, task, { kill, how: { ...how, skipsCheckpoints } });
+    removeLeftAlone(scene, output);
     if (one === undefined) continue;
     made.push(one);
-    removeLeftAlone(scene, one.output);
     scene.search.look(scene.machine);
     const said = await after(scene, made);
     recovered += said?.output ?? "";

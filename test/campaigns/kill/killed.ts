@@ -16,36 +16,35 @@ export interface Made {
   readonly atWork: boolean;
   /** Whether the service had an object, or was creating one, that the state didn't record. */
   readonly unsaved: boolean;
-  /** The output of the command before the kill. */
+}
+
+/** A command that should be killed. */
+interface Killed {
+  /** Is `undefined` if the command ended before the kill. */
+  readonly made?: Made;
   readonly output: string;
 }
 
-/** Starts a command and kills it. Returns `undefined` if the command ended before the kill. */
+/** Starts a command and kills it. */
 export async function killed(
   scene: Scene,
   { command }: Task,
   { kill, how }: { kill: Kill; how: How },
-): Promise<Made | undefined> {
+): Promise<Killed> {
   const { stack, machine, emulator } = scene;
   const { child, ended } = stack.start(machine, command, how);
-  if (!(await comes(kill.moment, { ...scene, over: ended }))) {
-    await ended;
-    return undefined;
-  }
+  if (!(await comes(kill.moment, { ...scene, over: ended }))) return ended;
   if (kill.victim === "cli") child.kill("SIGKILL");
   else if (kill.victim === "all") await machine.killAll();
   else if (kill.victim === "ctrl-c" || kill.victim === "ctrl-c-twice") child.kill("SIGINT");
-  else if (!(await machine.killProviders())) {
-    await ended;
-    return undefined;
-  }
+  else if (!(await machine.killProviders())) return ended;
   const made = { kill, atWork: isAtWork(emulator), unsaved: hasUnsaved(scene) };
   if (kill.victim === "ctrl-c-twice") {
     await Promise.race([delay(kill.secondMs), ended]);
     child.kill("SIGINT");
   }
   const { output } = await ended; // the CLI ends by itself after Ctrl-C, or if only the provider was killed
-  return { ...made, output };
+  return { made, output };
 }
 
 function isAtWork({ operations, requests }: Emulator): boolean {

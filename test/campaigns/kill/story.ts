@@ -20,7 +20,7 @@ export function storyOf({ seed, behaviour, episodes, scene, commands }: Told): s
   );
   const tasks = episodes.map(
     ({ task, made, changes, missed, ups, findings }) =>
-      `${JSON.stringify(task)}\n  changes: ${changes.join(", ")}\n  kills: ${JSON.stringify(made.map(({ output: _, ...one }) => one))}, missed: ${missed}, commands after: ${ups}${findings.map(({ kind, words }) => `\n  ${kind}: ${words}`).join("")}`,
+      `${JSON.stringify(task)}\n  changes: ${changes.join(", ")}\n  kills: ${JSON.stringify(made)}, missed: ${missed}, commands after: ${ups}${findings.map(({ kind, words }) => `\n  ${kind}: ${words}`).join("")}`,
   );
   const said = commands.all.map(
     ({ begunAt, words, code, hung, ms, output }) =>
