@@ -127,9 +127,9 @@ const CATCHING_UP_MS = 30_000;
 export async function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const { finder, clock } = context.session;
   const { kind, id } = ref;
+  const startedMs = clock.now();
   const left = remainingMs(context.deadline, clock);
-  const isHurried = left <= CATCHING_UP_MS;
-  const deadline = isHurried ? deadlineIn(left * 0.75, clock) : context.deadline;
+  const deadline = left <= CATCHING_UP_MS ? deadlineIn(left * 0.75, clock) : context.deadline;
   const result = await context.progress.during(`waiting for the ${kind.name} to appear`, () =>
     readUntil(
       { ...context, deadline },
@@ -140,7 +140,7 @@ export async function waitUntilListed(context: Context, ref: ObjectRef): Promise
   );
   // A list may omit values, or return values in a different form.
   if ("found" in result) return finder.gets.complete(result.found, ref, context);
-  if (isHurried) {
+  if (clock.now() - startedMs < CATCHING_UP_MS) {
     const message = `the service reported that it created ${kind.name} ${id}, but did not return it before the deadline`;
     throw new CloudInfraError("timeout", message, { resultId: id });
   }
@@ -199,31 +199,34 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** The minimum time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
+/** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
 const LAST_READ_MS = 1_000;
-/** The number of retries. Because the pauses double, 3 retries take 3.5 s, and 6 take 30.5 s, the time that a list may lag behind writes. */
-const RETRIES = { lag: 3, "catching up": 6, deadline: Number.POSITIVE_INFINITY } as const;
+/** The minimum time from the first to the last read, in milliseconds. */
+const PATIENCE_MS = {
+  lag: 3_000,
+  "catching up": CATCHING_UP_MS,
+  deadline: Number.POSITIVE_INFINITY,
+} as const;
 
-/** How long a read is repeated: for a few seconds, over 30 s, or until the deadline of the call. The reads themselves take more time. */
-export type Patience = keyof typeof RETRIES;
+/** How long a read is repeated: for a few seconds, over 30 s, or until the deadline of the call. */
+export type Patience = keyof typeof PATIENCE_MS;
 
 /** Repeats a read until it returns the expected result, because a list may lag behind writes. Returns the last result in any case. */
 export async function readUntil<T>(
-  context: Context,
+  { deadline, signal, session: { clock } }: Context,
   read: () => Promise<T>,
   isShown: (seen: T) => boolean,
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
-  const { deadline, signal, session } = context;
-  const { clock } = session;
-  let startedMs = clock.now();
+  const startMs = clock.now();
+  let lastMs = startMs;
   let seen = await read();
-  for (let count = 0; !isShown(seen) && count < RETRIES[patienceFor(seen)]; count++) {
-    const reservedMs = Math.max(Math.min(LAST_READ_MS, deadline.ms / 10), 2 * (clock.now() - startedMs));
-    const left = remainingMs(deadline, clock) - reservedMs;
-    if (left <= 0) break;
-    await clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** count, MAX_PAUSE_MS, left), signal);
-    startedMs = clock.now();
+  for (let pauseMs = FIRST_PAUSE_MS; !isShown(seen) && lastMs - startMs < PATIENCE_MS[patienceFor(seen)]; ) {
+    const left = remainingMs(deadline, clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
+    if (left < 1) break; // a fraction of a millisecond may not advance the clock
+    await clock.sleep(Math.min(pauseMs, left), signal);
+    pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
+    lastMs = clock.now();
     seen = await read();
   }
   return seen;

@@ -83,6 +83,24 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
     expect(begun).toEqual([]);
   });
 
+  test.each([0, 1])(
+    "is not created twice if the service limits the rate of list number %i",
+    async (after) => {
+      const timeouts = { __timeouts: { create: "1m" } };
+      const behaviour = { operationMs: 75_000, getObject: 405, lagMs: 25_000, lagIn: "lists" } as const;
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up(timeouts)).toContain("operation_timeout");
+      service.emulator.fail({
+        ...{ kind: "status", status: 429, retryAfter: 16, method: "GET", path: "/v1/instances", after },
+      });
+      await web.up(timeouts);
+      await service.clock.sleep(60_000);
+      await web.up({ __timeouts: { create: "10m" } });
+      expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+      expect(web.keys()).toBe(1);
+    },
+  );
+
   test("is recreated if the list doesn't show it for 30 s", async () => {
     expect((await resumed(300_000)).begun).toEqual([nextKey(KEY)]);
   });
