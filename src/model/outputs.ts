@@ -62,7 +62,6 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     ...known.values,
     ...hiddenInputsOf(known.hidden),
     endpoint: context.session.client.endpoint,
-    isResumed: before.isResumed,
     remoteValues: unlessEmpty(known.remoteValues),
     applied: unlessEmpty(known.applied),
     unmanaged,

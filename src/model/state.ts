@@ -62,8 +62,6 @@ const hiddenOutputMembers = {
   endpoint: ["__endpoint", string],
   /** The record of a creation or an update with an unknown outcome. */
   pending: ["__pending", pendingSchema],
-  /** Whether create returned an existing object. The state may contain an older record of it, which the engine deletes later. */
-  isResumed: ["__resumed", flag],
   /** Whether only the reply to the creation request has contained the object so far. */
   isEcho: ["__echoed", flag],
   /** The names of properties that depend on the former value of an argument that was secret. */

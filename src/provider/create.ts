@@ -154,9 +154,9 @@ async function createNew(context: Context, inputs: Desired, firstKey: string, fo
         await journal.extend(key, { id });
         throw error;
       });
-      const hidden = end.isEcho ? { isEcho: true } : {};
+      const { isEcho } = end;
       const asked = argumentsOf(context, inputs);
-      const outs = await completeCreation(context, end.object, asked, inputs, pending, hidden);
+      const outs = await completeCreation(context, end.object, asked, inputs, pending, { isEcho });
       // The object of an earlier attempt may have appeared in the meantime.
       if (tries > 1 && !isWarned) await warnOfSameNamed(context, inputs, { ...pending, imported: [id] });
       await markLive(context, inputs, id, { isAdopted: false });

@@ -33,7 +33,7 @@ export async function diffResource(
 ): Promise<DiffResult> {
   const olds = withRemoteForm(kind.fields, saved, news);
   const { urn } = news;
-  const { key, importId: importedBefore, isResumed, pending } = olds;
+  const { key, importId: importedBefore, pending } = olds;
   const { journal, tracker } = sessions;
   const { checkedWithOlds = false, isChanged, imported, entry } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
@@ -110,10 +110,9 @@ export async function diffResource(
     // The host can't display which properties require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
-    const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
     // The recorded inputs may already match the program, so the engine doesn't detect some changes. Examples are `replaceOnChanges` after a
-    // failed update, or a removed `ignoreChanges` after a resumed creation.
-    const isUnseen = mayBeUnseen && plainly.changes !== false;
+    // failed update, or a removed `ignoreChanges` after an incomplete creation.
+    const isUnseen = checkedWithOlds && !isChanged && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine doesn't detect an unfinished creation or update.

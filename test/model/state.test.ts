@@ -34,7 +34,6 @@ const state = {
   __pending: { key: "k", body: "{}", at: 1, operation: { id: "op-1", url: "/operations/op-1" } },
   __sealed: ["url"],
   __shown: ["labels"],
-  __resumed: true,
   __echoed: true,
   __keepsCase: true,
   __inHeader: true,

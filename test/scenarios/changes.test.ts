@@ -120,6 +120,52 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
+  it("is an update after `ignoreChanges` is removed, if the creation failed to set it", async () => {
+    const program = (options: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const args = { project: project.id, image: "u", flavor: "small", network: "n", labels: { team: "web" } };
+      new Instance("web", args, ${options});
+    `;
+    const behaviour = { postIgnores: ["labels"] };
+    await withStack(engine, { program: program("{}"), behaviour }, async ({ stack, emulator, write }) => {
+      emulator.fail({ kind: "status", method: "PUT", status: 422, times: 1 });
+      expect((await stack.run("up")).output).toContain("refused (422)");
+      write(program('{ ignoreChanges: ["labels"] }'));
+      expectOk(await stack.run("up"));
+      await expectConverged({ stack, emulator });
+
+      write(program("{}"));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ update: 1 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: 1 });
+      expect([...emulator.instances.values()][0]?.fields.labels).toEqual({ team: "web" });
+      await expectConverged({ stack, emulator });
+    });
+  });
+
+  it("is an update after `ignoreChanges` is removed, if a timed-out update has set another value", async () => {
+    const program = (flavor: string, ignores: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const args = { project: project.id, image: "u", flavor: "${flavor}", network: "n" };
+      new Instance("web", args, { customTimeouts: { update: "1s" }, ignoreChanges: [${ignores}] });
+    `;
+    await withStack(engine, { program: program("small", "") }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      Object.assign(emulator.behaviour, { putReply: 202, operationMs: 600_000 });
+      write(program("large", ""));
+      expect((await stack.run("up")).output).toContain("operation_timeout");
+      emulator.behaviour.operationMs = 0;
+      emulator.finishOperations();
+      write(program("large", '"flavor"'));
+      expectOk(await stack.run("up"));
+
+      write(program("small", ""));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ update: 1 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: 1 });
+      expect([...emulator.instances.values()][0]?.fields.flavor).toBe("small");
+      await expectConverged({ stack, emulator });
+    });
+  });
+
   it("causes a replacement if SSH keys in replaceOnChanges differ, but not if only their format differs", async () => {
     const program = (keys: string, flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });

@@ -89,12 +89,11 @@ export async function completeCreation(
   asked: Arguments,
   inputs: Desired,
   pending: Pending,
-  hidden: Pick<Recorded, "isResumed" | "isEcho"> = {},
+  { isResumed = false, isEcho }: { isResumed?: boolean } & Pick<Recorded, "isEcho"> = {},
 ): Promise<Recorded> {
   const { fields } = context.kind;
-  const isFresh = hidden.isResumed !== true;
-  const made = appliedArguments(context, object, asked, isFresh);
-  const state = { ...initialOutputs(context, object, inputs, made), ...hidden };
+  const made = appliedArguments(context, object, asked, !isResumed);
+  const state = { ...initialOutputs(context, object, inputs, made), isEcho };
   const isAsAsked =
     changedFields(fields, made, inputs).length === 0 &&
     isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));

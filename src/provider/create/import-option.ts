@@ -96,8 +96,8 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
   try {
     const outs =
       differences.length === 0
-        ? { ...initialOutputs(context, object, inputs, argumentsOf(context, wanted)), ...ADOPTED }
-        : (await applyUpdate(context, id, { ...found, ...ADOPTED }, wanted)).outs;
+        ? initialOutputs(context, object, inputs, argumentsOf(context, wanted))
+        : (await applyUpdate(context, id, found, wanted)).outs;
     await release();
     return { id, outs };
   } catch (error) {
@@ -111,9 +111,6 @@ export async function adopt(context: Context, inputs: Desired, id: string) {
     throw importDiffers(context, id, inputs, unapplied, error);
   }
 }
-
-/** Marks an adopted object. If the engine replaces a resource without informing the provider, it may later delete the old record. */
-const ADOPTED = { isResumed: true };
 
 async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
   const { urn = "" } = inputs;

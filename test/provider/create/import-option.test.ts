@@ -402,21 +402,6 @@ test("an object whose adoption fails with its update isn't recorded, so that not
   expect(await service.instances.create(inputs)).toMatchObject({ id });
 });
 
-test("an object whose adoption was interrupted during the update is recorded as adopted", async () => {
-  const service = await startService();
-  const { id, news } = foreign(service);
-  const fault = { method: "PUT", kind: "status", status: 504, times: Number.POSITIVE_INFINITY } as const;
-  service.emulator.fail(fault);
-  const { inputs } = await service.instances.check(
-    {},
-    { ...news, flavor: "m1.large", __timeouts: { create: "5s" } },
-  );
-  expect(await failureOf(service.instances.create(inputs))).toMatchObject({
-    id,
-    properties: { __resumed: true },
-  });
-});
-
 test("an import settles an earlier interrupted creation of the resource, and only the imported object remains", async () => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const { id, news } = foreign(service);
