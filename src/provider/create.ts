@@ -11,7 +11,7 @@ import { adopt, idToAdopt } from "./create/import-option";
 import { type CreationEnd, runCreation } from "./create/run";
 import {
   discard,
-  findRecoveredRetry,
+  findPossibleRetry,
   findUnfinishedCreation,
   invisibleObjectId,
   isResumedElsewhere,
@@ -42,7 +42,8 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   if (imported !== undefined) return adopt(context, inputs, imported);
   const left = await findUnfinishedCreation(context, inputs);
   if (left === undefined) return createNew(context, inputs, await unusedKey(context, inputs));
-  const retry = await findRecoveredRetry(context, inputs, left);
+  const { urn = "", key: resource } = inputs;
+  const retry = await findPossibleRetry(context, { urn, replaces: resource }, left);
   const first = await resumeCreation(context, inputs, left);
   if (first !== undefined) await context.session.journal.remove(retry?.key);
   const resumed = first ?? (retry && (await resumeCreation(context, inputs, retry)));

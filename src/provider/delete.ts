@@ -2,6 +2,7 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/
 import { longerDeletionHint, RELEASE_OBJECT } from "../diagnostics/hints";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
+import { nextKey } from "../model/idempotency-key";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
@@ -19,6 +20,7 @@ import {
   waitForOperationEnd,
 } from "./context";
 import {
+  findPossibleRetry,
   finishAndDiscard,
   finishUnfinishedCreations,
   isFinishedOrGivenUp,
@@ -49,15 +51,20 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    // A creation is finished if its resource manages or managed an object in this run.
-    const isFinished = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
-    if (pending === undefined || pending.failed || isHandedOver || isFinished) return;
+    if (pending === undefined || pending.failed || isHandedOver) return;
+    const isRetried =
+      pending.key !== undefined && (await journal.run.has({ finished: nextKey(pending.key) }));
+    // A creation is finished if its resource manages or managed an object in this run, unless the object is the result of a retry.
+    if ((tracker.hasLiveObject(key) && !isRetried) || tracker.isDeletedResource(key)) return;
     if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
-    await finishAndDiscard(context, inputs, {
+    const end = await finishAndDiscard(context, inputs, {
       ...(await withJournal(context, pending, key)),
       isInState: true,
     });
+    const retry = isRetried ? undefined : purpose && (await findPossibleRetry(context, purpose, pending));
+    if (retry !== undefined && end?.kind !== "created") await finishAndDiscard(context, inputs, retry);
+    await journal.remove(retry?.key);
     return journal.remove(pending.key);
   }
   if (await isAdoptedAgain(context, id, state)) throw adoptedAgain(context, id);
@@ -157,8 +164,8 @@ async function finishInstancesOf(context: Context, project: string, key: string 
       const isOthers = entry.provider !== settings.provider && entry.operation !== undefined;
       const seen = isOthers && (await fetchOperation(instances, entry.operation).catch(ignoreDenial));
       const { provider } = seen ? settings : entry;
-      const mayExist = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
-      if (entry.isLate && mayExist) late.push(entry);
+      const end = await finishAndDiscard(instances, inputs, unfinishedFromEntry({ ...entry, provider }));
+      if (entry.isLate && (end === undefined || "object" in end)) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))
       await warnOfObjectLeftAlone(instances, { id: entry.id, fields: {} });

@@ -2,7 +2,6 @@ import type { ApiObject } from "../../api/client";
 import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
-import { nextKey } from "../../model/idempotency-key";
 import { type Pending, placeholderId, sentFields } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
@@ -19,7 +18,7 @@ import {
 } from "../partial-state";
 import type { TrackedResource } from "../resource-tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
-import { findLeft, runCreation } from "./run";
+import { type CreationEnd, findLeft, runCreation } from "./run";
 
 /** An unfinished creation of an earlier run, with the facts that determine whether its object may be deleted. See `Entry`. */
 export interface UnfinishedCreation extends Pending, Partial<Pick<Entry, "id" | "replaces">> {
@@ -38,9 +37,13 @@ export function possiblePurposes(urn: string, key: string | undefined): Creation
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
-/** Reports whether the state contains the creation. Ids alone aren't sufficient, because a replacement may have the same id. */
+/**
+ * Reports whether the state contains the creation, or the creation of which it is a possible retry. Ids alone aren't sufficient, because a
+ * replacement may have the same id.
+ */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
+  if (isPossibleRetry(entry) && resource === seen.key) return true;
   const isLater = replaces === undefined && seen.keyAt !== undefined && entry.at > seen.keyAt;
   const replacesIt = replaces !== undefined && replaces === seen.key;
   const isReplacement = resource !== seen.key && (isLater || replacesIt);
@@ -92,7 +95,7 @@ export async function findUnfinishedCreation(
   const mayBeSaved = entry.key !== seen.unsaved;
   if (placeholder === undefined)
     return { ...unfinishedFromEntry(entry, seen.keyAt), id: mayBeSaved ? entry.id : undefined };
-  if (placeholder.key === entry.key || isRetry(entry, placeholder)) return placeholder;
+  if (placeholder.key === entry.key) return placeholder;
   const unfinished = unfinishedFromEntry(entry, seen.keyAt);
   const isLater = entry.at >= (placeholder.at ?? 0);
   await finishAndDiscard(context, inputs, isLater ? placeholder : unfinished);
@@ -117,16 +120,17 @@ export async function removeEntryOf({ session: { journal } }: Context, key: stri
   return entry;
 }
 
-/** Reports whether `recover` has written the entry for a retry, which is used only if the first creation has certainly failed. */
-function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
-  return recovered && first !== undefined && key === nextKey(first);
+/** Reports whether `recover` has written the entry for a retry of a creation in the state. It is unknown whether the retry was sent. */
+function isPossibleRetry({ recovered = false, resource, replaces }: Entry): boolean {
+  return recovered && resource === replaces;
 }
 
-export async function findRecoveredRetry({ session }: Context, inputs: Desired, left: UnfinishedCreation) {
-  const { urn = "" } = inputs;
-  const { resumes } = session.tracker.get(urn);
-  const entry = resumes && (await session.journal.read(resumes));
-  return entry !== undefined && isRetry(entry, left) ? unfinishedFromEntry(entry) : undefined;
+/** Returns the possible retry of a creation in the state. The retry was sent only if the creation has failed or its object was discarded. */
+export async function findPossibleRetry({ session }: Context, purpose: CreationPurpose, { key }: Pending) {
+  const entry = await session.journal.read(purpose);
+  return entry !== undefined && isPossibleRetry(entry) && entry.key !== key
+    ? unfinishedFromEntry(entry)
+    : undefined;
 }
 
 /**
@@ -159,14 +163,14 @@ export async function finishUnfinishedCreations(
  * is for a different resource.
  *
  * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
- * @returns whether it has, or may have, created an object
+ * @returns the result of the creation, or `undefined` if the result is unknown
  */
 export async function finishAndDiscard(
   context: Context,
   inputs: Desired,
   unfinished: UnfinishedCreation,
   { mayBeLost = unfinished.isLate === true } = {},
-): Promise<boolean> {
+): Promise<CreationEnd | undefined> {
   const { isLate = false, id, operation } = unfinished;
   let leftId: string | undefined;
   addSecretSource(context, requestedArguments(unfinished, inputs.secrets));
@@ -183,7 +187,7 @@ export async function finishAndDiscard(
   if (leftId === undefined) await warnOfPossibleObjects(context, unfinished);
   else await warnOfObjectLeftAlone(context, { id: leftId, fields: {} });
   await markFinished(context, unfinished); // so that it is reported only once in this run
-  return true;
+  return undefined;
 }
 
 /** Returns the id of the object of an unfinished creation if the object isn't visible and may not be deleted anyway (I3). */
@@ -196,23 +200,24 @@ const LONGER_CALL =
   ". To wait longer, increase the timeout in the resource's `customTimeouts` or, if there is none, `cloudinfra:operationTimeout`";
 
 async function runAndDiscard(context: Context, inputs: Desired, unfinished: UnfinishedCreation) {
-  const end = await runCreation(context, inputs, unfinished, true).catch(async (error: unknown) => {
-    if (!(error instanceof PartialState)) throw error;
-    const { why } = error;
-    // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
-    const { code, resultId: id } = why;
-    if (code === "timeout" && id !== undefined)
-      return { object: (await findLeft(context, id, unfinished)) ?? { id, fields: {} } };
-    const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
-    const hint =
-      `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
-      `needed${longer}${neverEndsHint(why, RELEASE_CREATION)}${giveUpHint(why)}`;
-    throw withDetails(why, { hint });
-  });
-  const object = "object" in end ? end.object : undefined;
-  if (object !== undefined) await discard(context, inputs, object, unfinished);
+  const end = await runCreation(context, inputs, unfinished, true).catch(
+    async (error: unknown): Promise<CreationEnd> => {
+      if (!(error instanceof PartialState)) throw error;
+      const { why } = error;
+      // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
+      const { code, resultId: id } = why;
+      if (code === "timeout" && id !== undefined)
+        return { kind: "created", object: (await findLeft(context, id, unfinished)) ?? { id, fields: {} } };
+      const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
+      const hint =
+        `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +
+        `needed${longer}${neverEndsHint(why, RELEASE_CREATION)}${giveUpHint(why)}`;
+      throw withDetails(why, { hint });
+    },
+  );
+  if ("object" in end && end.object !== undefined) await discard(context, inputs, end.object, unfinished);
   await markFinished(context, unfinished);
-  return object !== undefined;
+  return end;
 }
 
 /** Deletes the object of a creation that is no longer needed, or prints a warning if I3 or the option `retainOnDelete` prevents that. */

@@ -322,6 +322,40 @@ describe("the retry of a creation that another machine may have sent", () => {
     expect(await elsewhere.list()).toEqual([]);
   });
 
+  test.each([
+    { fails: false, keys: 1 },
+    { fails: true, keys: 2 },
+  ])("is sent by `destroy` only if the creation has failed: $fails", async ({ fails, keys }) => {
+    const { service, web, elsewhere } = await timedOut({ fails });
+    service.emulator.behaviour.uniqueNames = true;
+    const { id, state } = web.inState();
+    await (await web.process(ELSEWHERE)).delete(id, state);
+    expect([...service.emulator.instances.keys()]).toEqual([]);
+    expect(web.keys()).toBe(keys);
+    expect(await elsewhere.list()).toEqual([]);
+  });
+
+  test.each([{ fails: false }, { fails: true }])(
+    "is finished by --target-replace, and only the replacement remains: $fails",
+    async ({ fails }) => {
+      const { service, web, elsewhere } = await timedOut({ fails });
+      expect(await web.up({}, { ...ELSEWHERE, targetReplace: true })).toBeUndefined();
+      expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+      expect(await elsewhere.list()).toEqual([]);
+    },
+  );
+
+  test("is not sent after a refresh has found the instance", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: false });
+    const [retry] = await elsewhere.list();
+    if (retry === undefined) throw new Error("nothing is recorded");
+    await web.journal.begin(retry);
+    await web.refresh();
+    expect(await web.up()).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
+    expect(web.keys()).toBe(1);
+  });
+
   test("creates nothing once its key has expired", async () => {
     const { service, web, elsewhere } = await timedOut({ fails: true });
     const [entry] = await elsewhere.list();
