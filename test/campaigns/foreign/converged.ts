@@ -5,18 +5,24 @@ import type { EngineResource } from "../host/resource";
 import type { Ledger } from "./ledger";
 import { atService, inProperties, same, targetsOf } from "./targets";
 
-/** Returns changes by somebody else that a refresh doesn't show. */
+/**
+ * Returns changes by somebody else that a refresh doesn't show.
+ *
+ * @param args the arguments in the program, if known. An unfinished update may have removed other arguments
+ */
 export function notShown(
   before: Saved,
   after: Saved | undefined,
   { instances, projects }: Emulator,
   ledger: Ledger,
+  args = before.inputs,
 ): string[] {
+  const known = before.state.__pending === undefined ? [before.inputs] : [before.inputs, args];
   const isThere = instances.has(before.id) || projects.has(before.id);
   if (after === undefined) return isThere ? [`a refresh removed ${before.id}, which still exists`] : [];
   if (!isThere) return [`a refresh kept ${after.id}, which no longer exists`];
   return ledger.entriesOf(before.id).flatMap(({ target, value }) => {
-    if (inProperties(target, before.inputs) === undefined) return [];
+    if (known.some((properties) => inProperties(target, properties) === undefined)) return [];
     const shown = [after.inputs, after.state].map((properties) => inProperties(target, properties));
     return shown.every((one) => same(one, value))
       ? []

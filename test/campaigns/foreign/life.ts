@@ -106,7 +106,8 @@ export class Life {
     this.mustSucceed("refresh", await this.attempt("refresh"));
     // An object that was deleted for a failed replacement isn't read any more.
     if (before && this.begun > looked)
-      for (const wrong of notShown(before, this.resource.saved, emulator, ledger)) this.broken(wrong);
+      for (const wrong of notShown(before, this.resource.saved, emulator, ledger, this.program.args))
+        this.broken(wrong);
     let words = await this.attempt("up");
     if (words !== undefined && this.outcomeOf(words) === "name taken") {
       this.somebody.giveWay();
