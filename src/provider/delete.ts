@@ -2,7 +2,6 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/
 import { longerDeletionHint, RELEASE_OBJECT } from "../diagnostics/hints";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
-import { nextKey } from "../model/idempotency-key";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/resource-fields";
 import { requestedArguments } from "../model/secrets";
@@ -52,17 +51,17 @@ export async function deleteResource(context: Context, id: string, state: Record
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
     if (pending === undefined || pending.failed || isHandedOver) return;
-    const isRetried =
-      pending.key !== undefined && (await journal.run.has({ finished: nextKey(pending.key) }));
-    // A creation is finished if its resource manages or managed an object in this run, unless the object is the result of a retry.
-    if ((tracker.hasLiveObject(key) && !isRetried) || tracker.isDeletedResource(key)) return;
     if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
+    // A creation is finished if its resource manages or managed an object in this run, unless that object is the result of a retry.
+    const hasObject = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
+    const seen = hasObject && pending.operation && (await fetchOperation(context, pending.operation));
+    if (hasObject && !seen) return;
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
     const end = await finishAndDiscard(context, inputs, {
       ...(await withJournal(context, pending, key)),
       isInState: true,
     });
-    const retry = isRetried ? undefined : purpose && (await findPossibleRetry(context, purpose, pending));
+    const retry = purpose && (await findPossibleRetry(context, purpose, pending));
     if (retry !== undefined && end?.kind !== "created") await finishAndDiscard(context, inputs, retry);
     await journal.remove(retry?.key);
     return journal.remove(pending.key);

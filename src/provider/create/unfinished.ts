@@ -2,7 +2,8 @@ import type { ApiObject } from "../../api/client";
 import { type CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
-import { type Pending, placeholderId, sentFields } from "../../model/pending";
+import { nextKey } from "../../model/idempotency-key";
+import { isPlaceholder, type Pending, placeholderId, sentFields } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import { type Desired, desired, type Recorded } from "../../model/state";
 import { addSecretSource, type Context, requireRecordedEndpoint } from "../context";
@@ -38,12 +39,12 @@ export function possiblePurposes(urn: string, key: string | undefined): Creation
 }
 
 /**
- * Reports whether the state contains the creation, or the creation of which it is a possible retry. Ids alone aren't sufficient, because a
- * replacement may have the same id.
+ * Reports whether the state certainly contains the creation, or the creation of which it is a possible retry. Ids alone aren't sufficient,
+ * because a replacement may have the same id.
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
-  if (isPossibleRetry(entry) && resource === seen.key) return true;
+  if (isPossibleRetry(entry) && resource === seen.key && seen.id !== undefined) return true;
   const isLater = replaces === undefined && seen.keyAt !== undefined && entry.at > seen.keyAt;
   const replacesIt = replaces !== undefined && replaces === seen.key;
   const isReplacement = resource !== seen.key && (isLater || replacesIt);
@@ -115,7 +116,9 @@ export async function withJournal({ session }: Context, pending: Pending, resour
 /** Removes the journal entry of an object that no longer exists, and returns the entry. The state may already have recorded the object. */
 export async function removeEntryOf({ session: { journal } }: Context, key: string | undefined, id: string) {
   const entry = key === undefined ? undefined : await journal.find(key);
-  if (entry?.id !== id) return undefined;
+  // If a creation has an object, its retry wasn't sent, or the object is the result of the retry.
+  if (entry === undefined || (entry.id !== id && (isPlaceholder(id) || !isPossibleRetry(entry))))
+    return undefined;
   await journal.remove(entry.key);
   return entry;
 }
@@ -128,9 +131,9 @@ function isPossibleRetry({ recovered = false, resource, replaces }: Entry): bool
 /** Returns the possible retry of a creation in the state. The retry was sent only if the creation has failed or its object was discarded. */
 export async function findPossibleRetry({ session }: Context, purpose: CreationPurpose, { key }: Pending) {
   const entry = await session.journal.read(purpose);
-  return entry !== undefined && isPossibleRetry(entry) && entry.key !== key
-    ? unfinishedFromEntry(entry)
-    : undefined;
+  const isRetry =
+    entry !== undefined && isPossibleRetry(entry) && key !== undefined && entry.key === nextKey(key);
+  return isRetry ? unfinishedFromEntry(entry) : undefined;
 }
 
 /**
