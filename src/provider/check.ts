@@ -154,8 +154,8 @@ async function recordAndInspectCheck(
   tracker.recordRetained(isRetained, { urn, key: heldKey, formerUrns });
   if (olds !== undefined) {
     const named = { ...news, ...generatedName(kind, olds, news) };
-    const isChanged = changedFields(kind.fields, olds, named).length > 0;
-    const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, imported, importedBefore });
+    const changed = changedFields(kind.fields, olds, named).map(({ name }) => name);
+    const other = tracker.recordCheck(urn, { key: heldKey, keyAt, changed, imported, importedBefore });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
     tracker.extend(urn, { entry });

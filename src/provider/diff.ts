@@ -35,7 +35,7 @@ export async function diffResource(
   const { urn } = news;
   const { key, importId: importedBefore, pending } = olds;
   const { journal, tracker } = sessions;
-  const { checkedWithOlds = false, isChanged, imported, entry } = tracker.get(urn); // a refresh calls diff without a check
+  const { checkedWithOlds = false, changed = [], imported, entry } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   const object = sessions.identityOf(kind, id);
   // With `deleteBeforeReplace`, the engine compares a dependent resource after its deletion, when a new object may already have the same id.
@@ -112,7 +112,11 @@ export async function diffResource(
       await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     // The recorded inputs may already match the program, so the engine doesn't detect some changes. Examples are `replaceOnChanges` after a
     // failed update, or a removed `ignoreChanges` after an incomplete creation.
-    const isUnseen = checkedWithOlds && !isChanged && plainly.changes !== false;
+    const all = checkedWithOlds ? changedFields(kind.fields, olds, wanted).map(({ name }) => name) : [];
+    const unseen = all.filter((name) => !changed.includes(name));
+    if (unseen.length > 0 && fixed.length === 0)
+      await show(`changing ${unseen.join(", ")}, because the state differs from the program`);
+    const isUnseen = changed.length === 0 && unseen.length > 0;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine doesn't detect an unfinished creation or update.

@@ -18,8 +18,8 @@ import {
 export interface TrackedResource {
   /** Whether the last check had prior inputs, and no diff has followed yet. */
   readonly checkedWithOlds?: boolean;
-  /** Whether the arguments differ from the prior inputs of the last check. The engine then also detects a change. */
-  readonly isChanged?: boolean;
+  /** The names of the arguments that differ from the prior inputs of the last check. The engine also detects these changes. */
+  readonly changed?: readonly string[];
   /** The key of the resource that the state contains for this URN. `id` and `operation` also belong to that resource. */
   readonly key?: string | undefined;
   /** The time at which the key was generated, in milliseconds since 1970. */
@@ -100,7 +100,7 @@ export class ResourceTracker {
   /** Records a check of an existing resource. Returns the URN of another resource with the same key, if any. */
   recordCheck(
     urn: string,
-    olds: Pick<TrackedResource, "key" | "keyAt" | "imported" | "importedBefore" | "isChanged">,
+    olds: Pick<TrackedResource, "key" | "keyAt" | "imported" | "importedBefore" | "changed">,
   ): string | undefined {
     this.urn = urn;
     const { key } = olds;

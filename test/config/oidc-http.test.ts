@@ -108,6 +108,7 @@ describe("a permanent failure is reported immediately, without tokens", () => {
       "Check cloudinfra:oidcAudience and cloudinfra:oidcScope",
     ],
     [{ status: 403, body: `<h1>no</h1> ${SUBJECT}` }, "rejected the request: no reason given (403)"],
+    [{ status: 404, body: "<h1>not found</h1>" }, "hint: Check the address"],
     [
       { status: 401, headers: { "www-authenticate": "Basic" }, body: { error: "invalid_client" } },
       "invalid_client (401)",

@@ -166,6 +166,37 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
+  it("is named in the preview, also together with another change, if only `ignoreChanges` was removed", async () => {
+    const program = (options: string, labels: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const args = { project: project.id, name: "web", image: "u", flavor: "small", network: "n", labels: ${labels} };
+      new Instance("web", args, { ${options} });
+    `;
+    await withStack(
+      engine,
+      { program: 'new Project("p", { region: "eu-1" });' },
+      async ({ stack, emulator, write }) => {
+        expectOk(await stack.run("up"));
+        const project = stateOf(await stack.deployment(), "p").id ?? "";
+        const other = { project, name: "web", image: "u", flavor: "large", network: "n" };
+        const { id } = emulator.addInstance(other);
+        write(program(`ignoreChanges: ["flavor"], import: "${id}"`, "{}"));
+        expectOk(await stack.run("up"));
+
+        write(program("", '{ team: "web" }'));
+        const preview = expectOk(await stack.run("preview"));
+        expect(changesOf(preview)).toEqual({ update: 1 });
+        expect(preview.output).toContain("changing flavor, because the state differs from the program");
+        expectOk(await stack.run("up"));
+        expect(emulator.instances.get(id)?.fields).toMatchObject({
+          flavor: "small",
+          labels: { team: "web" },
+        });
+        await expectConverged({ stack, emulator });
+      },
+    );
+  });
+
   it("causes a replacement if SSH keys in replaceOnChanges differ, but not if only their format differs", async () => {
     const program = (keys: string, flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });

@@ -210,7 +210,11 @@ async function runAndDiscard(context: Context, inputs: Desired, unfinished: Unfi
       // The timeout may be too short to wait for the list, but a deletion doesn't depend on the list.
       const { code, resultId: id } = why;
       if (code === "timeout" && id !== undefined)
-        return { kind: "created", object: (await findLeft(context, id, unfinished)) ?? { id, fields: {} } };
+        return {
+          kind: "failed",
+          error: why,
+          object: (await findLeft(context, id, unfinished)) ?? { id, fields: {} },
+        };
       const longer = why.code === "operation_timeout" ? LONGER_CALL : "";
       const hint =
         `${firstFix(why, context.session.settings.provider)}Run the command again to finish an interrupted creation whose object is no longer ` +

@@ -121,6 +121,23 @@ describe("the retry of a creation that another machine may have sent", () => {
     },
   );
 
+  test("is finished by `destroy` if the retry has replaced an instance of the creation", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    const timeouts = { __timeouts: { create: "5s", delete: "20s" } };
+    await web.up(timeouts);
+    const before = web.inState();
+    service.emulator.finishOperations();
+    await web.up({ ...timeouts, image: "debian-14" });
+    expect(web.keys()).toBe(2);
+    // The command was killed before the engine saved the retry.
+    web.saved = before;
+    await recovered(service, web, web.posts().at(-1)?.body ?? "");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    await (await web.process(ELSEWHERE)).delete(before.id, before.state);
+    expect([...service.emulator.instances.keys()]).toEqual([]);
+  });
+
   test("is not sent after a refresh has found the instance", async () => {
     const { service, web, elsewhere } = await timedOut({ fails: false });
     const [retry] = await elsewhere.list();
