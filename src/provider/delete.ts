@@ -50,18 +50,17 @@ export async function deleteResource(context: Context, id: string, state: Record
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    if (pending === undefined || pending.failed || isHandedOver) return;
+    // A creation is finished if its resource manages or managed an object in this run.
+    const isFinished = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
+    if (pending === undefined || pending.failed || isHandedOver || isFinished) return;
     if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it in the meantime (L3)
-    // A creation is finished if its resource manages or managed an object in this run, unless that object is the result of a retry.
-    const hasObject = tracker.hasLiveObject(key) || tracker.isDeletedResource(key);
-    const seen = hasObject && pending.operation && (await fetchOperation(context, pending.operation));
-    if (hasObject && !seen) return;
     const inputs = desired({ ...argumentsOf(context, state), ...hiddenInputsOf(state) });
     const end = await finishAndDiscard(context, inputs, {
       ...(await withJournal(context, pending, key)),
       isInState: true,
     });
     const retry = purpose && (await findPossibleRetry(context, purpose, pending));
+    // Only an object of the creation proves that the retry wasn't sent.
     if (retry !== undefined && end?.kind !== "created") await finishAndDiscard(context, inputs, retry);
     await journal.remove(retry?.key);
     return journal.remove(pending.key);

@@ -44,6 +44,7 @@ export function possiblePurposes(urn: string, key: string | undefined): Creation
  */
 export function isRecordedInState(entry: Entry, seen: TrackedResource): boolean {
   const { key, resource, replaces, id, operation } = entry;
+  // Without a diff, create doesn't know the creation in the state, and resumes the retry.
   if (isPossibleRetry(entry) && resource === seen.key && seen.id !== undefined) return true;
   const isLater = replaces === undefined && seen.keyAt !== undefined && entry.at > seen.keyAt;
   const replacesIt = replaces !== undefined && replaces === seen.key;
@@ -116,24 +117,24 @@ export async function withJournal({ session }: Context, pending: Pending, resour
 /** Removes the journal entry of an object that no longer exists, and returns the entry. The state may already have recorded the object. */
 export async function removeEntryOf({ session: { journal } }: Context, key: string | undefined, id: string) {
   const entry = key === undefined ? undefined : await journal.find(key);
-  // If a creation has an object, its retry wasn't sent, or the object is the result of the retry.
-  if (entry === undefined || (entry.id !== id && (isPlaceholder(id) || !isPossibleRetry(entry))))
-    return undefined;
+  if (entry?.id !== id) return undefined;
   await journal.remove(entry.key);
   return entry;
 }
 
-/** Reports whether `recover` has written the entry for a retry of a creation in the state. It is unknown whether the retry was sent. */
+/**
+ * Reports whether `recover` has written the entry for a retry of a creation in the state. The entry replaces its own resource. It is unknown
+ * whether the retry was sent.
+ */
 function isPossibleRetry({ recovered = false, resource, replaces }: Entry): boolean {
   return recovered && resource === replaces;
 }
 
 /** Returns the possible retry of a creation in the state. The retry was sent only if the creation has failed or its object was discarded. */
-export async function findPossibleRetry({ session }: Context, purpose: CreationPurpose, { key }: Pending) {
+export async function findPossibleRetry({ session }: Context, purpose: CreationPurpose, first: Pending) {
   const entry = await session.journal.read(purpose);
-  const isRetry =
-    entry !== undefined && isPossibleRetry(entry) && key !== undefined && entry.key === nextKey(key);
-  return isRetry ? unfinishedFromEntry(entry) : undefined;
+  if (entry === undefined || !isPossibleRetry(entry) || first.key === undefined) return undefined;
+  return entry.key === nextKey(first.key) ? unfinishedFromEntry(entry) : undefined;
 }
 
 /**
@@ -151,7 +152,12 @@ export async function finishUnfinishedCreations(
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
     const seen = { key, keyAt, id, operation: state.pending?.operation?.id };
-    if (entry === undefined || isRecordedInState(entry, seen)) continue;
+    if (entry === undefined) continue;
+    if (isRecordedInState(entry, seen)) {
+      // If a creation has an object, its retry wasn't sent, or the object is the result of the retry.
+      if (isPossibleRetry(entry) && !isPlaceholder(id)) await journal.remove(entry.key);
+      continue;
+    }
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     if (await isResumedElsewhere(context, entry.resource)) continue;
     const inputs = desired({ urn: purpose.urn, project: state.project });

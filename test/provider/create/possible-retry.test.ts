@@ -84,43 +84,6 @@ describe("the retry of a creation that another machine may have sent", () => {
     expect(await elsewhere.list()).toEqual([]);
   });
 
-  describe.each([{ fails: false }, { fails: true }])(
-    "and the creation if it has failed: $fails",
-    ({ fails }) => {
-      test("are finished by --target-replace, and only the replacement remains", async () => {
-        const { service, web, elsewhere } = await timedOut({ fails });
-        expect(await web.up({}, { ...ELSEWHERE, targetReplace: true })).toBeUndefined();
-        expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
-        expect(await elsewhere.list()).toEqual([]);
-      });
-
-      test("are finished after a changed `replacementTrigger`", async () => {
-        const { service, web } = await timedOut({ fails });
-        const { id, inputs: olds, state } = web.inState();
-        const process = await web.process(ELSEWHERE);
-        await process.check(olds, web.news());
-        const { inputs } = await process.check({}, web.news());
-        const created = await process.create(inputs);
-        await process.delete(id, state);
-        expect([...service.emulator.instances.keys()]).toEqual([created.id]);
-      });
-
-      test("are finished after an interrupted --target-replace", async () => {
-        const { service, web } = await timedOut({ fails });
-        await web.interruptedUp({}, { ...ELSEWHERE, targetReplace: true });
-        expect(await web.up({}, ELSEWHERE)).toBeUndefined();
-        expect([...service.emulator.instances.keys()]).toEqual([web.inState().id]);
-      });
-
-      test("are finished by `destroy` after an interrupted --target-replace", async () => {
-        const { service, web } = await timedOut({ fails });
-        await web.interruptedUp({}, { ...ELSEWHERE, targetReplace: true });
-        expect(await web.destroy()).toBeUndefined();
-        expect([...service.emulator.instances.keys()]).toEqual([]);
-      });
-    },
-  );
-
   test("is finished by `destroy` if the retry has replaced an instance of the creation", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     const timeouts = { __timeouts: { create: "5s", delete: "20s" } };
