@@ -278,7 +278,7 @@ async function requestJson<T>(
   const reason = reasonIn(content.text);
   if (!isTransient(status))
     throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
-      hint: form === undefined || status === 404 || status === 405 ? REPORT : hintOn(reason),
+      hint: status === 404 || status === 405 ? REPORT : hintOn(reason),
     });
   throw new TransientError(
     failed("unavailable", `${at} failed: ${reason} (${status})`, {

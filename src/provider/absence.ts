@@ -199,9 +199,9 @@ export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** The time that is reserved before the deadline for the last read and subsequent work, in milliseconds. */
-const LAST_READ_MS = 1_000;
-/** The minimum time from the first to the last read, in milliseconds. */
+/** The maximum time that is reserved before the deadline for subsequent work, in milliseconds. */
+const MAX_RESERVED_MS = 1_000;
+/** The minimum time from the end of the first read to the start of the last read, in milliseconds. */
 const PATIENCE_MS = {
   lag: 3_000,
   "catching up": CATCHING_UP_MS,
@@ -218,11 +218,12 @@ export async function readUntil<T>(
   isShown: (seen: T) => boolean,
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
-  const startMs = clock.now();
-  let lastMs = startMs;
+  let lastMs = clock.now();
   let seen = await read();
+  const startMs = clock.now();
   for (let pauseMs = FIRST_PAUSE_MS; !isShown(seen) && lastMs - startMs < PATIENCE_MS[patienceFor(seen)]; ) {
-    const left = remainingMs(deadline, clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
+    const lastReadMs = clock.now() - lastMs; // the next read may take as long
+    const left = remainingMs(deadline, clock) - lastReadMs - Math.min(MAX_RESERVED_MS, deadline.ms / 10);
     if (left < 1) break; // a fraction of a millisecond may not advance the clock
     await clock.sleep(Math.min(pauseMs, left), signal);
     pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);

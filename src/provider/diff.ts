@@ -114,7 +114,7 @@ export async function diffResource(
     // failed update, or a removed `ignoreChanges` after an incomplete creation.
     const all = checkedWithOlds ? changedFields(kind.fields, olds, wanted).map(({ name }) => name) : [];
     const unseen = all.filter((name) => !changed.includes(name));
-    if (unseen.length > 0 && fixed.length === 0)
+    if (unseen.length > 0 && plainly.replaces.length === 0)
       await show(`changing ${unseen.join(", ")}, because the state differs from the program`);
     const isUnseen = changed.length === 0 && unseen.length > 0;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };

@@ -59,7 +59,6 @@ describe("the identity token of GitHub Actions", () => {
     [{ body: { token: "x" } }, `has no valid "value"`],
     [{ body: { value: "" } }, "the token from GitHub Actions is empty"],
     [{ status: 403, body: { error: "forbidden" } }, "rejected the request: forbidden (403)"],
-    [{ status: 401, body: { message: "Unauthorized" } }, "hint: Check the address"],
     [
       { status: 302, headers: { location: "https://elsewhere.example.com/x?y=1" } },
       "redirect (302) to https://elsewhere.example.com",
