@@ -278,6 +278,7 @@ async function requestJson<T>(
   const reason = reasonIn(content.text);
   if (!isTransient(status))
     throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
+      // These statuses mean that the address is wrong.
       hint: status === 404 || status === 405 ? REPORT : hintOn(reason),
     });
   throw new TransientError(

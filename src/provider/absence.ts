@@ -201,7 +201,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
 /** The maximum time that is reserved before the deadline for subsequent work, in milliseconds. */
 const MAX_RESERVED_MS = 1_000;
-/** The minimum time from the end of the first read to the start of the last read, in milliseconds. */
+/** The minimum time from the end of the first read to the start of the last read, in milliseconds. A list may lag 30 s behind writes. */
 const PATIENCE_MS = {
   lag: 3_000,
   "catching up": CATCHING_UP_MS,
@@ -219,9 +219,10 @@ export async function readUntil<T>(
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
   let lastMs = clock.now();
+  let pauseMs = FIRST_PAUSE_MS;
   let seen = await read();
-  const startMs = clock.now();
-  for (let pauseMs = FIRST_PAUSE_MS; !isShown(seen) && lastMs - startMs < PATIENCE_MS[patienceFor(seen)]; ) {
+  const startedMs = clock.now();
+  while (!isShown(seen) && lastMs - startedMs < PATIENCE_MS[patienceFor(seen)]) {
     const lastReadMs = clock.now() - lastMs; // the next read may take as long
     const left = remainingMs(deadline, clock) - lastReadMs - Math.min(MAX_RESERVED_MS, deadline.ms / 10);
     if (left < 1) break; // a fraction of a millisecond may not advance the clock

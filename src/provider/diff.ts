@@ -112,8 +112,8 @@ export async function diffResource(
       await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     // The recorded inputs may already match the program, so the engine doesn't detect some changes. Examples are `replaceOnChanges` after a
     // failed update, or a removed `ignoreChanges` after an incomplete creation.
-    const all = checkedWithOlds ? changedFields(kind.fields, olds, wanted).map(({ name }) => name) : [];
-    const unseen = all.filter((name) => !changed.includes(name));
+    const different = checkedWithOlds ? changedFields(kind.fields, olds, wanted).map(({ name }) => name) : [];
+    const unseen = different.filter((name) => !changed.includes(name));
     if (unseen.length > 0 && plainly.replaces.length === 0)
       await show(`changing ${unseen.join(", ")}, because the state differs from the program`);
     const isUnseen = changed.length === 0 && unseen.length > 0;

@@ -81,6 +81,7 @@ export function needsReplacement(
  * Completes a creation with an update of arguments that the service ignored, or that the program has changed in the meantime.
  *
  * @param asked the arguments of the creation request
+ * @param isResumed whether an earlier run may have sent the request
  * @throws PartialState if the update fails. The state then contains the object
  */
 export async function completeCreation(
@@ -89,7 +90,7 @@ export async function completeCreation(
   asked: Arguments,
   inputs: Desired,
   pending: Pending,
-  { isResumed = false, isEcho }: { isResumed?: boolean } & Pick<Recorded, "isEcho"> = {},
+  { isResumed = false, isEcho }: { isResumed?: boolean; isEcho?: boolean | undefined } = {},
 ): Promise<Recorded> {
   const { fields } = context.kind;
   const made = appliedArguments(context, object, asked, !isResumed);
