@@ -28,7 +28,8 @@ export class EngineResource extends EngineCalls {
     if (wanted === undefined) return this.destroyWith(host, false);
     await this.apply(host, this.keepingIgnored(wanted), {});
     // The program's part: it receives the id when the engine has saved the resource.
-    await confirm(this.urn, this.inState().id, { dir: journalDir });
+    const { id, inputs } = this.inState();
+    await confirm(String(inputs.__key), id, { dir: journalDir });
     await this.deleteReplaced(host);
   }
 
