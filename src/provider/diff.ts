@@ -106,14 +106,14 @@ export async function diffResource(
       // The placeholder must be deleted after the create, because an interruption between the two steps would otherwise lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
-    const { replaces: fixed } = diff(kind.fields, olds, wanted);
+    const different = changedFields(kind.fields, olds, wanted);
+    const fixed = different.flatMap(({ name, change }) => (change === "replace" ? name : []));
     // The host can't display which properties require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await show(`requires replacement: ${fixed.join(", ")} can't be changed in place`);
     // The recorded inputs may already match the program, so the engine doesn't detect some changes. Examples are `replaceOnChanges` after a
     // failed update, or a removed `ignoreChanges` after an incomplete creation.
-    const different = checkedWithOlds ? changedFields(kind.fields, olds, wanted).map(({ name }) => name) : [];
-    const unseen = different.filter((name) => !changed.includes(name));
+    const unseen = different.flatMap(({ name }) => (checkedWithOlds && !changed.includes(name) ? name : []));
     if (unseen.length > 0 && plainly.replaces.length === 0)
       await show(`changing ${unseen.join(", ")}, because the state differs from the program`);
     const isUnseen = changed.length === 0 && unseen.length > 0;
