@@ -237,16 +237,15 @@ export class Rounds {
 
   /**
    * After a failure without a link to an object, the provider warns about objects with the same name. Some belong to somebody else. It also
-   * warns if a new object has the id of a deleted one, and about the project of an interrupted creation that another machine has deleted.
+   * warns if a new object has the id of a deleted one.
    */
   private isUnexpected(warning: string): boolean {
     const [, kind, id] = /(project|instance) (\S+) no longer exists: another/.exec(warning) ?? [];
-    const [, left] = /created project (\S+), which the program doesn't need/.exec(warning) ?? [];
-    const { world } = this.setting;
     const isReused =
-      (kind === "project" || kind === "instance") && id !== undefined && world.wasDeleted(kind, id);
-    const isGone = left !== undefined && world.wasDeleted("project", left);
-    return !isReused && !isGone && !warning.includes("but the creation may have left an object");
+      (kind === "project" || kind === "instance") &&
+      id !== undefined &&
+      this.setting.world.wasDeleted(kind, id);
+    return !isReused && !warning.includes("but the creation may have left an object");
   }
 
   private judge(): void {
