@@ -1,6 +1,6 @@
 import path from "node:path";
 import { comparableEndpoint, parseEndpoint } from "../api/endpoint";
-import type { Configuration } from "../config/settings";
+import { type Configuration, environmentOf } from "../config/settings";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { oneLine } from "../diagnostics/redact";
@@ -226,7 +226,8 @@ function journalDirOf(
 function endpointOf(provider: StackProvider | undefined, endpoint: string | undefined): string | undefined {
   const own = trimmed(provider?.setting("cloudinfra:endpoint"));
   const ofExplicit = provider?.isDefault ? undefined : own;
-  const address = ofExplicit ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  const { CLOUDINFRA_ENDPOINT } = provider ? environmentOf(provider.setting, process.env) : process.env;
+  const address = ofExplicit ?? endpoint ?? own ?? trimmed(CLOUDINFRA_ENDPOINT);
   return address && normalized(address, address === endpoint ? ENDPOINT_OPTION : undefined);
 }
 

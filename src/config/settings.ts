@@ -48,6 +48,20 @@ export const secretSettings: readonly string[] = Object.entries<Setting>(setting
 /** The configuration key that passes the name of an explicit provider to the provider process. */
 export const PROVIDER_NAME = "cloudinfra:providerName";
 
+/** The configuration key that passes the option `envVarMappings` of an explicit provider to functions and commands. */
+export const ENV_VAR_MAPPINGS = "cloudinfra:envVarMappings";
+
+/** Returns the environment of a provider. The engine changes the environment of provider processes in the same way. */
+export function environmentOf(configured: Configuration, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const mappings = configured(ENV_VAR_MAPPINGS)?.split(",") ?? [];
+  const mapped = mappings.flatMap((mapping) => {
+    const [from = "", to = ""] = mapping.split("=");
+    const value = environment[from];
+    return value === undefined ? [] : [[to, value]];
+  });
+  return mapped.length === 0 ? environment : { ...environment, ...Object.fromEntries(mapped) };
+}
+
 /** Returns the environment variable of a setting, such as `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. */
 export function variableName(name: SettingName): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
@@ -109,8 +123,10 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
     const text = configured(`cloudinfra:${name}`);
     // An unset secret of a CI job may be empty. The environment may contain the settings of another account.
     const isOfAccount = name === "endpoint" || OF_ENDPOINT.test(name);
-    if (provider !== undefined && isOfAccount && text?.trim() === "")
-      throw new CloudInfraError("config_invalid", `${source} is empty`, { hint });
+    if (provider !== undefined && isOfAccount && text?.trim() === "") {
+      const orOmit = ` To use the environment variable ${variableName(name)}, omit the argument.`;
+      throw new CloudInfraError("config_invalid", `${source} is empty or undefined`, { hint: hint + orOmit });
+    }
     return found(text, source, hint);
   };
   const inEnvironment: Lookup = (name) => {
@@ -172,7 +188,7 @@ function argumentHint(name: SettingName, provider: string): string {
 
 function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
   const prefix = provider === undefined ? "cloudinfra:" : "";
-  const others = SOURCES.slice(1).map((source) => prefix + source);
+  const others = tokenSources.slice(1).map((source) => prefix + source);
   const or = ` Alternatively, set ${others.slice(0, -1).join(", ")} or ${others.at(-1)}.`;
   throw new CloudInfraError("config_missing", notSet(name, provider, what), {
     hint: hintToSet(name, provider, "https://api.example.com") + (name === "token" ? or : ""),
@@ -230,11 +246,18 @@ function parseList(text: string): readonly string[] | undefined {
   }
 }
 
-const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
+/** The settings of which exactly one must be set. */
+export const tokenSources = [
+  "token",
+  "tokenFile",
+  "tokenCommand",
+  "oidcTokenEndpoint",
+  "oidcIssuer",
+] as const;
 
 /** Finds the token source in one place. The other settings of an exchange may be in a different place. */
 function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {
-  const given = SOURCES.flatMap((kind) => {
+  const given = tokenSources.flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, value: setting.value, source: setting.source }] : [];
   });

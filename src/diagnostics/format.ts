@@ -58,7 +58,8 @@ export function formatError(error: unknown, context: ErrorContext): string {
 
 /** Describes the failure, for example `validation_failed (422)`. */
 function resultOf({ code, summary, status = 0, problem, operation }: CloudInfraError): string {
-  const usesSummary = HAS_SUMMARY.has(code) && (operation === undefined || code === "operation_unknown");
+  const isAboutRequest = operation === undefined || code === "operation_unknown" || code === "unauthorized";
+  const usesSummary = HAS_SUMMARY.has(code) && isAboutRequest;
   if (usesSummary || status < 400) return summary;
   const name = problem?.code ?? problem?.title ?? STATUS_CODES[status];
   return name === undefined ? `(${status})` : `${name} (${status})`;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ApiObject, type Client, type ClientOptions, createClient } from "../api/client";
 import { openConnections, readCertificates } from "../api/connections";
 import { comparableEndpoint } from "../api/endpoint";
-import { PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
+import { environmentOf, PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { cleanLine, type SecretForms } from "../diagnostics/redact";
@@ -70,7 +70,7 @@ export class Sessions {
   /** Returns the session of this process, and opens it if necessary. @throws CloudInfraError `config_missing`, `config_invalid` */
   open(): Session {
     if (this.session !== undefined && this.isCurrent) return this.session;
-    const settings = readSettings(this.configured, this.environment);
+    const settings = readSettings(this.configured, this.env);
     const isSame = this.session !== undefined && isDeepStrictEqual(settings, this.session.settings);
     if (this.session === undefined || !isSame) this.session = this.openSession(settings);
     this.isCurrent = true;
@@ -116,8 +116,12 @@ export class Sessions {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
+  private get env(): NodeJS.ProcessEnv {
+    return environmentOf(this.configured, this.environment);
+  }
+
   private openSession(settings: Settings): Session {
-    const { clock, environment: env, tracker } = this;
+    const { clock, env, tracker } = this;
     const warn = async (message: string): Promise<void> => this.printWarning(this.clean(message));
     const { disk, run, observe, retry, random = Math.random } = this.outside;
     const { provider, allowHttp, concurrency, caFile } = settings;

@@ -7,6 +7,7 @@ import { type Pending, sentFields } from "../model/pending";
 import { type Desired, resourceName } from "../model/state";
 import { readUntil } from "./absence";
 import type { Context } from "./context";
+import { isDeleted } from "./lookup/object-getter";
 import { isLive } from "./object-ownership";
 import { FORGET } from "./partial-state";
 
@@ -87,8 +88,9 @@ async function findSameNamed(context: Context, pending: Pending, urn?: string): 
   const replaced = session.tracker.get(urn).id;
   const start = new Date(pending.at ?? Number.NaN).toJSON(); // null if the record is damaged
   const found: string[] = [];
-  for (const { id, fields } of await kind.requests(session.client, project).list(context)) {
-    if (!isSameName(fields.name, wanted) || pending.imported?.includes(id)) continue;
+  for (const object of await kind.requests(session.client, project).list(context)) {
+    const { id, fields } = object;
+    if (!isSameName(fields.name, wanted) || isDeleted(object) || pending.imported?.includes(id)) continue;
     // Some services reuse ids.
     const isReplaced = id === replaced && !isLaterMoment(fields.created_at, start);
     if (!isReplaced && !(await isLive(context, id))) found.push(id);

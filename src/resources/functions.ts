@@ -204,13 +204,19 @@ const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
 /** Returns the settings of the explicit provider or of the stack. The output is unknown while an argument of the provider is unknown. */
 function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
   requireKnownNames(options, ["provider", "parent", "dependsOn"], ["option", ""], FURTHER_OPTIONS);
-  const explicit = options.provider ?? options.parent?.getProvider("pulumi-nodejs:index:Provider");
+  const explicit = options.provider ?? providerOfParent(options.parent);
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: (key: string) => pulumi.runtime.getConfig(key), ownerOf: currentRun });
   // The result isn't secret, even if the token is secret.
   const texts = pulumi.unsecret(pulumi.output(inputs));
   return texts.apply((known) => ({ setting: (key: string) => known[key], ownerOf: () => explicit }));
+}
+
+/** A component may have its provider under the name of the plugin or of the package. */
+function providerOfParent(parent: pulumi.Resource | undefined): pulumi.ProviderResource | undefined {
+  const names = ["pulumi-nodejs", "cloudinfra"];
+  return names.map((name) => parent?.getProvider(`${name}:index:Provider`)).find((one) => inputsOf(one));
 }
 
 async function knownSettings(name: string, options: FunctionOptions): Promise<SettingsOf> {

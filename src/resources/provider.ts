@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { secretSettings, settings } from "../config/settings";
+import { ENV_VAR_MAPPINGS, PROVIDER_NAME, secretSettings, settings, tokenSources } from "../config/settings";
 
 /**
  * Arguments of a {@link Provider}. If you omit an argument, the provider reads its environment variable, such as
@@ -88,25 +88,48 @@ export class Provider extends pulumi.ProviderResource {
    * @throws RunError if an argument is unknown, for example misspelled
    */
   constructor(name: string, args: ProviderArgs = {}, opts: pulumi.ResourceOptions = {}) {
-    const inputs = providerInputs(name, args);
+    const inputs = providerInputs(name, args, opts);
     super("pulumi-nodejs", name, inputs, opts);
     Object.defineProperty(this, INPUTS, { value: inputs });
   }
 }
 
-function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
+function providerInputs(
+  name: string,
+  args: ProviderArgs,
+  { envVarMappings = {} }: pulumi.ResourceOptions,
+): ProviderInputs {
   // If a misspelled argument were ignored, an environment variable could take its place and send the token to another service.
   const known = Object.keys(settings).filter((setting) => setting !== "journalDir");
   requireKnownNames(args, known, ["argument", ` of provider "${name}"`]);
   // The program and all provider processes of a stack share one journal.
   const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
-  const named = Object.entries({ ...args, journalDir }).filter(([, value]) => value !== undefined);
+  const mappings = Object.entries(envVarMappings).map(([from, to]) => `${from}=${to}`);
+  const named = Object.entries({ ...args, ...unset(args), journalDir }).filter(
+    ([, value]) => value !== undefined,
+  );
   const inputs = named.map(([key, value]: [string, unknown]) => {
     const given: pulumi.Output<unknown> = pulumi.output(value);
     const text = given.apply(asText);
     return [`cloudinfra:${key}`, secretSettings.includes(key) ? pulumi.secret(text) : text];
   });
-  return { ...Object.fromEntries(inputs), "cloudinfra:providerName": name };
+  return {
+    ...Object.fromEntries(inputs),
+    [PROVIDER_NAME]: name,
+    ...(mappings.length > 0 && { [ENV_VAR_MAPPINGS]: mappings.join() }),
+  };
+}
+
+/**
+ * Returns empty values for an endpoint and a token that are `undefined`, such as the value of an unset variable. The first request then
+ * fails. Otherwise, the environment might select another account.
+ */
+function unset(args: ProviderArgs): Record<string, string> {
+  const hasToken = tokenSources.some((name) => args[name] !== undefined);
+  const required = ["endpoint", ...(hasToken ? [] : tokenSources)] as const;
+  return Object.fromEntries(
+    required.filter((name) => name in args && args[name] === undefined).map((name) => [name, ""]),
+  );
 }
 
 /** Rejects misspelled and misplaced names, which would otherwise have no effect. Error messages don't list the `ignored` names. */

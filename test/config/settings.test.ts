@@ -270,7 +270,10 @@ describe("an explicit provider", () => {
   test.each(["token", "endpoint"])("doesn't use the environment's %s if its own is empty", (name) => {
     const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
     const said = providerWords({ ...eu, [name]: " " }, environment);
-    expect(said).toContain(`the \`${name}\` argument of the provider "eu" is empty`);
+    expect(said).toContain(`the \`${name}\` argument of the provider "eu" is empty or undefined`);
+    expect(said).toContain(
+      `To use the environment variable CLOUDINFRA_${name.toUpperCase()}, omit the argument`,
+    );
     expect(said).toContain("code config_invalid");
   });
 

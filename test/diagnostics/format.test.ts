@@ -211,6 +211,12 @@ describe("any other error", () => {
     },
   );
 
+  it("names the source of a token that is rejected while an operation runs", () => {
+    const summary = 'the service rejected the token from the `token` argument of the provider "eu" (401)';
+    const operation = { id: "op-1", status: "running" };
+    expect(format({ status: 401, operation }, "unauthorized", summary)).toContain(`failed: ${summary}\n`);
+  });
+
   it("has CLOUDINFRA_TOKEN in the hint only if the token comes from it, because the stack takes precedence", () => {
     const hint = (origin: string, provider?: string) =>
       hintFor(

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {
   type GetInstancesResult,
   getInstances,
@@ -9,6 +9,7 @@ import {
   getProjectsOutput,
   isCloudInfraError,
   Project,
+  Provider,
 } from "../../src";
 import { type Emulator, startEmulator } from "../../src/emulator";
 import { resolved } from "../../src/resources/sdk";
@@ -48,6 +49,41 @@ test.each<[string, () => unknown]>([
     expect(names).toContain("late");
   },
 );
+
+test("a function uses the provider of a component, also under the name of the package", async () => {
+  const other = await startEmulator();
+  onTestFinished(() => other.stop());
+  other.addProject({ name: "in-eu", region: "eu-1" });
+  const names: unknown[] = [];
+  await registered(() => {
+    const eu = new Provider("eu", { endpoint: other.endpoint, token: other.token });
+    for (const providers of [[eu], { cloudinfra: eu }, { "pulumi-nodejs": eu }]) {
+      const parent = new pulumi.ComponentResource("test:Site", `site-${names.length}`, {}, { providers });
+      getProjectsOutput({ parent }).apply((all) => names.push(...all.map(({ name }) => name)));
+    }
+  });
+  expect(names).toEqual(["in-eu", "in-eu", "in-eu"]);
+});
+
+test("a function uses the variables in the option `envVarMappings` of its provider", async () => {
+  const other = await startEmulator();
+  const variables = { EU_ENDPOINT: other.endpoint, EU_TOKEN: other.token };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await other.stop();
+  });
+  other.addProject({ name: "in-eu", region: "eu-1" });
+  let names: unknown;
+  await registered(() => {
+    const envVarMappings = { EU_ENDPOINT: "CLOUDINFRA_ENDPOINT", EU_TOKEN: "CLOUDINFRA_TOKEN" };
+    const provider = new Provider("eu", {}, { envVarMappings });
+    getProjectsOutput({ provider }).apply((all) => {
+      names = all.map(({ name }) => name);
+    });
+  });
+  expect(names).toEqual(["in-eu"]);
+});
 
 test("an inline program ends if a function fails", async () => {
   let failure: unknown;

@@ -47,10 +47,26 @@ test("the token and the client secret are secret, even if the program passes pla
 test("omitted and undefined arguments are not inputs, but the stack's journal folder is", async () => {
   pulumi.runtime.setAllConfig({ "cloudinfra:journalDir": "ours", "cloudinfra:token": "t-stack" });
   const { inputs } = await one(
-    () => new Provider("eu", { endpoint: undefined, caFile: pulumi.output(undefined) }),
+    () => new Provider("eu", { concurrency: undefined, caFile: pulumi.output(undefined) }),
   );
   expect(inputs).toEqual({ "cloudinfra:providerName": "eu", "cloudinfra:journalDir": "ours" });
   pulumi.runtime.setAllConfig({});
+});
+
+test.each<[string, ProviderArgs, Record<string, string>]>([
+  ["endpoint", { endpoint: undefined, token: "t" }, { "cloudinfra:endpoint": "" }],
+  ["tokenFile", { endpoint: "https://eu.example.com", tokenFile: undefined }, { "cloudinfra:tokenFile": "" }],
+])(
+  "an undefined %s is empty for its process, so that the environment can't select another account",
+  async (_name, args, expected) => {
+    const { inputs } = await one(() => new Provider("eu", args));
+    expect(inputs).toMatchObject(expected);
+  },
+);
+
+test("a token source may be undefined if there is another one", async () => {
+  const { inputs } = await one(() => new Provider("eu", { token: undefined, tokenFile: "token" }));
+  expect(inputs).toEqual({ "cloudinfra:providerName": "eu", "cloudinfra:tokenFile": "token" });
 });
 
 test("an unknown option of a function is an error, because a misplaced filter would have no effect", async () => {

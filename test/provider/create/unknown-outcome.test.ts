@@ -231,11 +231,12 @@ describe("a stored failure, which the service repeats for its key", () => {
     const { service, web, fail } = await start();
     const { id } = service.emulator.addInstance({ name: "web", project: web.project });
     service.emulator.addInstance({ name: "other", project: web.project });
+    service.emulator.addInstance({ name: "web", project: web.project, status: "terminated" });
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toBeUndefined();
     expect(service.warnings).toEqual([expect.stringContaining(`the service lists ${id} with the same name`)]);
     expect(web.inState().id).not.toBe(id);
-    expect(service.emulator.instances.size).toBe(3);
+    expect(service.emulator.instances.size).toBe(4);
   });
 
   test("causes a warning even if its object appears only later", async () => {
