@@ -63,11 +63,12 @@ export async function diffResource(
   const isDecided = isInUse && !tracker.isPreview;
   // The entry of a placeholder may contain objects that other resources have imported.
   if (entry !== undefined && !isPlaceholder(id)) await journal?.remove(entry.key);
-  const answer = await judged();
-  // After a change of the endpoint, the engine would create a replacement before the deletion of the old object fails.
+  // After a change of the endpoint, the engine would create a replacement before the deletion of the old object fails. For an unchanged
+  // resource, the engine calls nothing but diff.
   const session = sessions.openIfConfigured();
-  if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
+  if (checkedWithOlds && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
+  const answer = await judged();
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, olds, replaces || isDeleted);
   // Another process may otherwise delete or adopt the same object.

@@ -23,6 +23,16 @@ describe("an object that the state records at another endpoint", () => {
     expect(service.emulator.requests).toEqual([]);
   });
 
+  test("is an error even for an unchanged resource, which no service would otherwise be asked about", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const { instances } = await service.newProviders({ endpoint: "https://new.example.com/v1" });
+    const { id, inputs, state } = web.inState();
+    const checked = await instances.check(inputs, web.news());
+    const { message } = await failureOf(instances.diff(id, state, checked.inputs));
+    expect(message).toContain(`the state records instance ${id} at ${service.emulator.endpoint}`);
+  });
+
   test("is not read, changed or deleted if it is a project", async () => {
     const service = await startService();
     const saved = await existingProject(service);
