@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance } from "./one-instance";
-import { errorOf, existingInstance, existingProject, failureOf, type Service, startService } from "./service";
+import { oneInstance, URN } from "./one-instance";
+import {
+  changed,
+  errorOf,
+  existingInstance,
+  existingProject,
+  failureOf,
+  type Service,
+  startService,
+} from "./service";
 
 const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path }) => `${method} ${path}`);
 
@@ -105,6 +113,15 @@ describe("a deletion", () => {
     expect(service.clock.now()).toBeLessThanOrEqual(130_000);
   });
 
+  test("takes as long as the program allows in this run, although the state has an earlier timeout", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202, operationMs: 0 } });
+    const saved = await existingInstance(service, { __timeouts: { delete: "20m" } });
+    service.emulator.behaviour.operationMs = 3_600_000;
+    await service.instances.check(saved.inputs, changed(saved, { __timeouts: { delete: "2m" } }));
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("timed out after 2 min");
+  });
+
   test("whose operation fails is an error with the operation's problem", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await existingInstance(service);
@@ -156,6 +173,15 @@ describe("a service without DELETE", () => {
       ]);
     },
   );
+
+  test("keeps the object with a warning if the program has added the option `retainOnDelete` after a rename of the stack", async () => {
+    const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
+    await web.up();
+    const { id } = web.inState();
+    const news = { image: "debian-14", __retainOnDelete: true, __urn: URN.replace(":dev::", ":prod::") };
+    expect(await web.up(news)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([id, web.inState().id]);
+  });
 
   test("causes no error once the object no longer exists", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });

@@ -90,6 +90,17 @@ describe("a killed creation whose resource then gets another endpoint", () => {
     expect(us.requests).toEqual([]);
   });
 
+  test("isn't found under a former URN by a resource that exists and is replaced", async () => {
+    const { us, there, web } = await services();
+    const renamed = { __urn: `${URN}-2`, __aliasUrns: [URN], project: us.addProject().id };
+    expect(await web.up(renamed, there)).toBeUndefined();
+    const { saved } = web;
+    web.saved = undefined;
+    await web.killedUp(); // a new resource with the former name
+    web.saved = saved;
+    expect(await web.up({ ...renamed, image: "debian-14" }, there)).toBeUndefined();
+  });
+
   test("is found if it should have replaced an object that the state no longer holds", async () => {
     const { us, there, web } = await killed();
     await web.writeEntry({ ...(await web.journalEntry()), replaces: randomUUID() });

@@ -32,6 +32,21 @@ describe("a request without a reply", () => {
     await web.expectOne();
   });
 
+  test("is resent with the exact body in the state, which another release may have formatted differently, and the state keeps it", async () => {
+    const { web, fail } = await start();
+    const lost = fail({ kind: "lost-reply" });
+    await web.up();
+    lost.off();
+    await web.removeEntry();
+    const { state, ...others } = web.inState();
+    const body = ` ${web.posts()[0]?.body}`;
+    web.saved = { ...others, state: { ...state, __pending: { ...Object(state.__pending), body } } };
+    fail({ kind: "status", status: 403 });
+    expect(await web.up()).toContain("(403)");
+    expect(web.posts().at(-1)?.body).toBe(body);
+    expect(web.inState().state.__pending).toHaveProperty("body", body);
+  });
+
   test.each([400, 401, 403, 404, 409, 410, 422, 429])(
     "is not settled if a later process is rejected with %d: the first attempt may have been carried out",
     async (status) => {
