@@ -64,7 +64,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const provider = options.provider === undefined ? undefined : explicitProvider(stack, options.provider);
   // Paths and commands in the settings are relative to the program's folder.
   process.chdir(folder);
-  sessions.configure(provider?.setting ?? settings);
+  sessions.configureOutside(provider?.setting ?? settings);
   const session = sessions.open();
   const { project, instances, isElsewhere } = await listProject(session, options.project);
   const projects = options.withProject ? [project] : [];

@@ -49,7 +49,7 @@ export async function probe(options: ProbeOptions): Promise<number> {
   const tokens = (): string[] => opened.flatMap((sessions) => sessions.tokens);
   const open = (setting: Configuration, retry = {}): Session => {
     const sessions = new Sessions(process.env, systemClock, console.error, { observe, retry });
-    sessions.configure(setting);
+    sessions.configureOutside(setting);
     opened.push(sessions);
     return sessions.open();
   };

@@ -51,8 +51,12 @@ export const PROVIDER_NAME = "cloudinfra:providerName";
 /** The configuration key that passes the option `envVarMappings` of an explicit provider to functions and commands. */
 export const ENV_VAR_MAPPINGS = "cloudinfra:envVarMappings";
 
-/** Returns the environment of a provider. The engine changes the environment of provider processes in the same way. */
+/**
+ * Returns the environment of a provider for a function or a command. The engine changes the environment of provider processes in the same
+ * way. In tests with the emulator, the variables must not select a real service.
+ */
 export function environmentOf(configured: Configuration, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (environment.CLOUDINFRA_EMULATED) return environment;
   const mappings = configured(ENV_VAR_MAPPINGS)?.split(",") ?? [];
   const mapped = mappings.flatMap((mapping) => {
     const [from = "", to = ""] = mapping.split("=");
@@ -124,8 +128,12 @@ export function readSettings(given: Configuration, environment: NodeJS.ProcessEn
     // An unset secret of a CI job may be empty. The environment may contain the settings of another account.
     const isOfAccount = name === "endpoint" || OF_ENDPOINT.test(name);
     if (provider !== undefined && isOfAccount && text?.trim() === "") {
+      const isInEnvironment =
+        name === "endpoint" || (isTokenSource(name) && !configured("cloudinfra:endpoint"));
       const orOmit = ` To use the environment variable ${variableName(name)}, omit the argument.`;
-      throw new CloudInfraError("config_invalid", `${source} is empty or undefined`, { hint: hint + orOmit });
+      throw new CloudInfraError("config_invalid", `${source} is empty or undefined`, {
+        hint: isInEnvironment ? hint + orOmit : hint,
+      });
     }
     return found(text, source, hint);
   };
@@ -246,7 +254,7 @@ function parseList(text: string): readonly string[] | undefined {
   }
 }
 
-/** The settings of which exactly one must be set. */
+/** The settings of which one must be set, and not more than one. */
 export const tokenSources = [
   "token",
   "tokenFile",
@@ -254,6 +262,10 @@ export const tokenSources = [
   "oidcTokenEndpoint",
   "oidcIssuer",
 ] as const;
+
+function isTokenSource(name: string): boolean {
+  return tokenSources.some((source) => source === name);
+}
 
 /** Finds the token source in one place. The other settings of an exchange may be in a different place. */
 function tokenSetting(inPlace: Lookup, lookUp: Lookup, provider: string | undefined) {

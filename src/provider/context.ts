@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { type ApiObject, type Client, type ClientOptions, createClient } from "../api/client";
 import { openConnections, readCertificates } from "../api/connections";
 import { comparableEndpoint } from "../api/endpoint";
-import { environmentOf, PROVIDER_NAME, readSettings, type Settings } from "../config/settings";
+import {
+  type Configuration,
+  environmentOf,
+  PROVIDER_NAME,
+  readSettings,
+  type Settings,
+} from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { cleanLine, type SecretForms } from "../diagnostics/redact";
@@ -47,7 +53,8 @@ export interface SessionOverrides
 
 /** Opens the session of this process on first use, because a check or a diff may run without settings. */
 export class Sessions {
-  private configured: (key: string) => string | undefined = () => undefined;
+  private configured: Configuration = () => undefined;
+  private env: NodeJS.ProcessEnv;
   private session: Session | undefined;
   /** Whether the session has the settings of the last call of `configure`. */
   private isCurrent = false;
@@ -59,12 +66,20 @@ export class Sessions {
     readonly clock: Clock = systemClock,
     readonly printWarning: (message: string) => void | Promise<void> = console.warn,
     private readonly outside: SessionOverrides = {},
-  ) {}
+  ) {
+    this.env = environment;
+  }
 
   /** Sets the settings. Must be synchronous, because the host makes other calls before the result is available. */
-  configure(configured: (key: string) => string | undefined): void {
+  configure(configured: Configuration): void {
     this.configured = configured;
     this.isCurrent = false;
+  }
+
+  /** Sets the settings outside of a provider process. Only the engine applies the option `envVarMappings` to provider processes. */
+  configureOutside(configured: Configuration): void {
+    this.configure(configured);
+    this.env = environmentOf(configured, this.environment);
   }
 
   /** Returns the session of this process, and opens it if necessary. @throws CloudInfraError `config_missing`, `config_invalid` */
@@ -114,10 +129,6 @@ export class Sessions {
   /** Returns the identity of an object. Without settings, the endpoint in the identity is empty. */
   identityOf(kind: Kind, id: string): ObjectIdentity {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
-  }
-
-  private get env(): NodeJS.ProcessEnv {
-    return environmentOf(this.configured, this.environment);
   }
 
   private openSession(settings: Settings): Session {

@@ -50,7 +50,7 @@ async function find(
   search: (client: Client, context: Context) => Promise<ApiObject[]>,
 ): Promise<object[]> {
   try {
-    sessions.configure(setting);
+    sessions.configureOutside(setting);
     const session = sessions.open();
     const context = listingContext(kind, session);
     const objects = await search(session.client, context);

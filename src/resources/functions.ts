@@ -4,7 +4,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider, requireKnownNames } from "./provider";
-import { currentRun, type DependsOn, environmentOfRun, resolved, whenCreated } from "./sdk";
+import { currentRun, type DependsOn, environmentOfRun, providersOf, resolved, whenCreated } from "./sdk";
 
 /** Filters of {@link getInstances}. An instance must match all filters. */
 export interface GetInstancesArgs {
@@ -204,19 +204,13 @@ const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
 /** Returns the settings of the explicit provider or of the stack. The output is unknown while an argument of the provider is unknown. */
 function settingsOf(options: FunctionOptions): pulumi.Output<SettingsOf> {
   requireKnownNames(options, ["provider", "parent", "dependsOn"], ["option", ""], FURTHER_OPTIONS);
-  const explicit = options.provider ?? providerOfParent(options.parent);
+  const explicit = options.provider ?? (options.parent && providersOf(options.parent).find(inputsOf));
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: (key: string) => pulumi.runtime.getConfig(key), ownerOf: currentRun });
   // The result isn't secret, even if the token is secret.
   const texts = pulumi.unsecret(pulumi.output(inputs));
   return texts.apply((known) => ({ setting: (key: string) => known[key], ownerOf: () => explicit }));
-}
-
-/** A component may have its provider under the name of the plugin or of the package. */
-function providerOfParent(parent: pulumi.Resource | undefined): pulumi.ProviderResource | undefined {
-  const names = ["pulumi-nodejs", "cloudinfra"];
-  return names.map((name) => parent?.getProvider(`${name}:index:Provider`)).find((one) => inputsOf(one));
 }
 
 async function knownSettings(name: string, options: FunctionOptions): Promise<SettingsOf> {

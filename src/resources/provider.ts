@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ENV_VAR_MAPPINGS, PROVIDER_NAME, secretSettings, settings, tokenSources } from "../config/settings";
+import { environmentOfRun } from "./sdk";
 
 /**
  * Arguments of a {@link Provider}. If you omit an argument, the provider reads its environment variable, such as
@@ -88,8 +89,10 @@ export class Provider extends pulumi.ProviderResource {
    * @throws RunError if an argument is unknown, for example misspelled
    */
   constructor(name: string, args: ProviderArgs = {}, opts: pulumi.ResourceOptions = {}) {
-    const inputs = providerInputs(name, args, opts);
-    super("pulumi-nodejs", name, inputs, opts);
+    // In tests with the emulator, the variables must not select a real service.
+    const envVarMappings = environmentOfRun().CLOUDINFRA_EMULATED ? {} : (opts?.envVarMappings ?? {});
+    const inputs = providerInputs(name, args, envVarMappings);
+    super("pulumi-nodejs", name, inputs, { ...opts, envVarMappings });
     Object.defineProperty(this, INPUTS, { value: inputs });
   }
 }
@@ -97,22 +100,23 @@ export class Provider extends pulumi.ProviderResource {
 function providerInputs(
   name: string,
   args: ProviderArgs,
-  { envVarMappings = {} }: pulumi.ResourceOptions,
+  envVarMappings: Readonly<Record<string, string>>,
 ): ProviderInputs {
   // If a misspelled argument were ignored, an environment variable could take its place and send the token to another service.
   const known = Object.keys(settings).filter((setting) => setting !== "journalDir");
   requireKnownNames(args, known, ["argument", ` of provider "${name}"`]);
   // The program and all provider processes of a stack share one journal.
   const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
-  const mappings = Object.entries(envVarMappings).map(([from, to]) => `${from}=${to}`);
-  const named = Object.entries({ ...args, ...unset(args), journalDir }).filter(
-    ([, value]) => value !== undefined,
+  const required = requiredArguments(args);
+  const given = Object.entries({ ...args, journalDir }).filter(
+    ([key, value]) => isGiven(value) || required.includes(key),
   );
-  const inputs = named.map(([key, value]: [string, unknown]) => {
-    const given: pulumi.Output<unknown> = pulumi.output(value);
-    const text = given.apply(asText);
+  const inputs = given.map(([key, value]: [string, unknown]) => {
+    const output: pulumi.Output<unknown> = pulumi.output(value);
+    const text = output.apply((known) => asText(known) ?? (required.includes(key) ? "" : undefined));
     return [`cloudinfra:${key}`, secretSettings.includes(key) ? pulumi.secret(text) : text];
   });
+  const mappings = Object.entries(envVarMappings).map(([from, to]) => `${from}=${to}`);
   return {
     ...Object.fromEntries(inputs),
     [PROVIDER_NAME]: name,
@@ -121,15 +125,18 @@ function providerInputs(
 }
 
 /**
- * Returns empty values for an endpoint and a token that are `undefined`, such as the value of an unset variable. The first request then
- * fails. Otherwise, the environment might select another account.
+ * Returns the arguments that must have a value if the program passes them: the endpoint, and the only token source. For example, an unset
+ * variable is `undefined`. If the provider ignored the argument, the environment might select another account.
  */
-function unset(args: ProviderArgs): Record<string, string> {
-  const hasToken = tokenSources.some((name) => args[name] !== undefined);
-  const required = ["endpoint", ...(hasToken ? [] : tokenSources)] as const;
-  return Object.fromEntries(
-    required.filter((name) => name in args && args[name] === undefined).map((name) => [name, ""]),
-  );
+function requiredArguments(args: ProviderArgs): string[] {
+  const passed = tokenSources.filter((name) => name in args);
+  const given = passed.filter((name) => isGiven(args[name]));
+  const sources = given.length === 0 ? passed : given.length === 1 ? given : [];
+  return ["endpoint", ...sources].filter((name) => name in args);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 /** Rejects misspelled and misplaced names, which would otherwise have no effect. Error messages don't list the `ignored` names. */
@@ -146,11 +153,11 @@ export function requireKnownNames(
 }
 
 function asText(value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (!isGiven(value)) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Returns the settings of an explicit provider, or `undefined` if the stack's configuration applies. */
-export function inputsOf(provider: pulumi.ProviderResource | undefined): ProviderInputs | undefined {
+export function inputsOf(provider: pulumi.Resource | undefined): ProviderInputs | undefined {
   return provider && Reflect.get(provider, INPUTS);
 }

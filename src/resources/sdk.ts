@@ -66,6 +66,13 @@ export function parentOf(resource: pulumi.Resource): pulumi.Resource | undefined
   return pulumi.Resource.isInstance(parent) ? parent : undefined;
 }
 
+/** Returns the explicit providers of a resource. A component's map of providers may contain any names. */
+export function providersOf(resource: pulumi.Resource): pulumi.Resource[] {
+  const own = resource.getProvider("pulumi-nodejs:index:Provider");
+  const all: unknown[] = [own, ...Object.values(Object(Reflect.get(resource, "__providers")))];
+  return all.filter((one) => pulumi.Resource.isInstance(one));
+}
+
 /** Returns the URNs of a resource's own aliases. */
 export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[] {
   const aliases: unknown = Reflect.get(resource, "__aliases");

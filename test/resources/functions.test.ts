@@ -50,19 +50,35 @@ test.each<[string, () => unknown]>([
   },
 );
 
-test("a function uses the provider of a component, also under the name of the package", async () => {
+test("a function uses the provider of a component under any name", async () => {
   const other = await startEmulator();
   onTestFinished(() => other.stop());
   other.addProject({ name: "in-eu", region: "eu-1" });
   const names: unknown[] = [];
   await registered(() => {
     const eu = new Provider("eu", { endpoint: other.endpoint, token: other.token });
-    for (const providers of [[eu], { cloudinfra: eu }, { "pulumi-nodejs": eu }]) {
+    for (const providers of [[eu], { eu }, { "pulumi-nodejs": eu }]) {
       const parent = new pulumi.ComponentResource("test:Site", `site-${names.length}`, {}, { providers });
       getProjectsOutput({ parent }).apply((all) => names.push(...all.map(({ name }) => name)));
     }
   });
   expect(names).toEqual(["in-eu", "in-eu", "in-eu"]);
+});
+
+test("a function uses the emulator of the tests, even if `envVarMappings` names another service", async () => {
+  vi.stubEnv("CLOUDINFRA_EMULATED", "true");
+  vi.stubEnv("CLOUDINFRA_ENDPOINT", emulator.endpoint);
+  vi.stubEnv("CLOUDINFRA_TOKEN", emulator.token);
+  vi.stubEnv("EU_ENDPOINT", "http://127.0.0.1:9");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  let count: number | undefined;
+  await registered(() => {
+    const provider = new Provider("eu", {}, { envVarMappings: { EU_ENDPOINT: "CLOUDINFRA_ENDPOINT" } });
+    getProjectsOutput({ provider }).apply((all) => {
+      count = all.length;
+    });
+  });
+  expect(count).toBe(emulator.projects.size);
 });
 
 test("a function uses the variables in the option `envVarMappings` of its provider", async () => {

@@ -64,6 +64,12 @@ test.each<[string, ProviderArgs, Record<string, string>]>([
   },
 );
 
+test("an output that resolves to undefined is empty for its process, too", async () => {
+  const args: ProviderArgs = { endpoint: pulumi.output(undefined), tokenCommand: pulumi.output(undefined) };
+  const { inputs } = await one(() => new Provider("eu", args));
+  expect(inputs).toMatchObject({ "cloudinfra:endpoint": "", "cloudinfra:tokenCommand": "" });
+});
+
 test("a token source may be undefined if there is another one", async () => {
   const { inputs } = await one(() => new Provider("eu", { token: undefined, tokenFile: "token" }));
   expect(inputs).toEqual({ "cloudinfra:providerName": "eu", "cloudinfra:tokenFile": "token" });
