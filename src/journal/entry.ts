@@ -188,8 +188,8 @@ export async function readEntries(files: Files, folder: string): Promise<Readonl
 const batches = new Map<string, { readonly ids: Map<string, string>; readonly done: Promise<void> }>();
 
 /**
- * Removes the journal entry of an object that is now in the state. Must be called when the `id` of the resource resolves, because the
- * engine has usually saved the resource by then. Never rejects, because the next check of the resource removes any remaining entry.
+ * Removes the journal entry of an object that the engine has saved. Never rejects, because the next check of the resource removes any
+ * remaining entry.
  */
 export async function confirm(
   key: string,

@@ -13,6 +13,7 @@ import {
   organizationOfStack,
   projectFolder,
   resolved,
+  whenSaved,
 } from "./sdk";
 
 export interface DynamicResource {
@@ -163,8 +164,8 @@ function journalDir(): string | undefined {
 }
 
 /**
- * Records the URN and the object of a resource. Journal entries with the same URN or object then cause no warning. When the `id` resolves,
- * the engine has saved the resource, so the entry of its creation is removed. The program doesn't wait for the removal.
+ * Records the URN and the object of a resource. Journal entries with the same URN or object then cause no warning. When the engine has saved
+ * the resource, the entry of its creation is removed.
  */
 export async function recordRegistration(resource: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
@@ -178,7 +179,7 @@ export async function recordRegistration(resource: Pick<pulumi.CustomResource, "
     if (object !== undefined) registered.add(objectOf({ urn: known, id: object, endpoint }));
     const key = await resolved<unknown>(Reflect.get(resource, "__key"));
     if (object && typeof key === "string")
-      await (await import("../journal/entry.js")).confirm(key, object, { dir });
+      await whenSaved(async () => (await import("../journal/entry.js")).confirm(key, object, { dir }));
   } catch {
     // Pulumi reports that the resource could not be registered.
   }

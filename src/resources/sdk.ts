@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { typeTokens } from "../package";
 import { within } from "../polling/clock";
@@ -142,6 +143,10 @@ export interface Run {
   hasWarnedOfToken: boolean;
   /** The URNs and objects of the resources that the engine has registered. */
   readonly registered: Set<string>;
+  /** Is aborted when the engine has finished all its work successfully. Missing in the run of an earlier version of this package. */
+  success?: AbortController;
+  /** The removals of journal entries that the program hasn't finished yet. */
+  removals?: Set<Promise<void>>;
   /** In unit tests, the objects that functions return instead of sending requests. */
   found?: {
     readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
@@ -169,6 +174,38 @@ export function environmentOfRun(): NodeJS.ProcessEnv {
   return currentRun().environment ?? process.env;
 }
 
+/** The time within which the engine ends after a second Ctrl-C, in milliseconds. */
+const TERMINATION_MS = 5_000;
+
+/**
+ * Runs a function when the engine has certainly saved a resource whose `id` has resolved: at the end of a successful run, or after a few
+ * seconds if the engine still runs. After a second Ctrl-C, the engine returns the ids of resources that it doesn't save, and ends.
+ */
+export async function whenSaved(work: () => Promise<void>): Promise<void> {
+  const run = currentRun();
+  if (!(await isSaved(run, Object(pulumi.runtime.getMonitor())))) return;
+  const removal = work();
+  run.removals ??= new Set();
+  run.removals.add(removal);
+  await removal.finally(() => run.removals?.delete(removal));
+}
+
+async function isSaved(run: Run, monitor: object): Promise<boolean> {
+  const wait: unknown = Reflect.get(monitor, "waitForReady");
+  if (typeof wait !== "function") return true; // there is no engine
+  run.success ??= new AbortController();
+  const { signal } = run.success;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, TERMINATION_MS).unref();
+  signal.addEventListener("abort", () => resolve());
+  if (!signal.aborted) await promise;
+  clearTimeout(timer);
+  if (signal.aborted) return true;
+  return new Promise((answer) => {
+    Reflect.apply(wait, monitor, [Date.now() + 1_000, (error: unknown) => answer(!error)]);
+  });
+}
+
 const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
 const MAX_WORK_MS = 10_000;
 
@@ -186,7 +223,11 @@ export function afterRun(work: () => Promise<void>): void {
   const signalAndWaitForShutdown = (request: unknown, callback: (error: unknown, reply: unknown) => void) => {
     const answered = async (error: unknown, reply: unknown): Promise<void> => {
       if (!error) {
-        const done = within(AbortSignal.timeout(MAX_WORK_MS), work());
+        const run = currentRun();
+        run.success?.abort();
+        await setImmediate(); // all removals begin
+        const all = Promise.all([work(), ...(run.removals ?? [])]);
+        const done = within(AbortSignal.timeout(MAX_WORK_MS), all);
         await done.catch((failure) => void pulumi.log.debug(`cloudinfra: ${failure}`)); // the program has succeeded
       }
       callback(error, reply);

@@ -211,8 +211,37 @@ describe("the journal entry of a creation", () => {
 
   const both = (): unknown => [new Project("shop", { region: "eu-1" }), new Instance("web", args)];
 
-  test("is removed once the id of its resource resolves, because the engine has saved it by then", async () => {
+  test("is removed once the id of its resource resolves, if there is no engine", async () => {
     expect(await left(both)).toEqual([]);
+  });
+
+  describe("while an engine runs", () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+    afterEach(() => void vi.useRealTimers());
+
+    /** Declares both resources. Then the engine returns success, or a few seconds pass, after which the engine runs or has ended. */
+    const then = (end: "success" | "alive" | "dead") => async (): Promise<void> => {
+      const monitor = Object(pulumi.runtime.getMonitor());
+      const dead = end === "dead" ? new Error("no connection") : undefined;
+      monitor.waitForReady = (_: number, answer: (error?: Error) => void) => answer(dead);
+      monitor.signalAndWaitForShutdown = (_: unknown, answer: (error: Error | null) => void) =>
+        answer(end === "success" ? null : new Error("canceled"));
+      afterRun(async () => {});
+      both();
+      await pulumi.runtime.disconnect(true).catch(() => {});
+      if (end !== "success") await vi.advanceTimersByTimeAsync(5_000);
+    };
+
+    test("is kept if the engine ends after it has returned the id, because it may not have saved the object", async () => {
+      expect(await left(then("dead"))).toEqual([webUrn, shopUrn]);
+    });
+
+    test.each(["success", "alive"] as const)(
+      "is removed as soon as the engine has certainly saved the object: %s",
+      async (end) => {
+        expect(await left(then(end))).toEqual([]);
+      },
+    );
   });
 
   test("is kept if it is for another object", async () => {
