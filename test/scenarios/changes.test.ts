@@ -146,7 +146,7 @@ describeOnEngines("a changed argument", (engine) => {
     const program = (flavor: string, ignores: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const args = { project: project.id, image: "u", flavor: "${flavor}", network: "n" };
-      new Instance("web", args, { customTimeouts: { update: "1s" }, ignoreChanges: [${ignores}] });
+      new Instance("web", args, { customTimeouts: { update: "5s" }, ignoreChanges: [${ignores}] });
     `;
     await withStack(engine, { program: program("small", "") }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
